@@ -1,9 +1,13 @@
-// support/Text.h - text by lines, for readers of reports and assembly.
+// support/Text.h - text by lines and numbers, for readers of reports, assembly
+// and options.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +22,22 @@ inline std::vector<std::string_view> splitLines(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+inline std::string firstLine(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+// Returns the number that `text` is; none where it is anything else, or more
+// than a T holds.
+template <typename T>
+std::optional<T> numberFromText(std::string_view text) {
+  T value{};
+  const char *const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || after != end)
+    return std::nullopt;
+  return value;
 }
 
 // Returns `text` without spaces, tabs and carriage returns at both ends.

@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/Driver.h"
 #include "support/File.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -18,13 +19,6 @@
 namespace tessera::tune {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos)
-    return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
 
 int numberIn(std::string_view text, int otherwise) {
   int value = otherwise;
@@ -83,17 +77,14 @@ DeviceModel cpuModel(std::string_view cpuinfo, const std::vector<int> &allowed,
     processor = core = -1;
     socket = 0;
   };
-  for (size_t begin = 0; begin < cpuinfo.size();) {
-    const size_t end = std::min(cpuinfo.find('\n', begin), cpuinfo.size());
-    const std::string_view line = cpuinfo.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view line : splitLines(cpuinfo)) {
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) {
       finish();
       continue;
     }
-    const std::string_view key = trimmed(line.substr(0, colon)),
-                           value = trimmed(line.substr(colon + 1));
+    const std::string_view key = trimSpaces(line.substr(0, colon)),
+                           value = trimSpaces(line.substr(colon + 1));
     if (key == "processor")
       processor = numberIn(value, -1);
     else if (key == "physical id")

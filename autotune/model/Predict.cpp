@@ -10,6 +10,7 @@
 #include "autotune/search/Times.h"
 #include "autotune/search/TuneLaunches.h"
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -143,9 +144,8 @@ private:
   std::string check(const cases::LoadedCase &loaded,
                     const cases::PreparedLaunch &launch, const Grid &grid) {
     try {
-      const std::string text = checkResults(loaded, launch, grid, gpu).problem;
       // Where in the kernel a fault is, the reproducer shows.
-      return text.substr(0, text.find('\n'));
+      return firstLine(checkResults(loaded, launch, grid, gpu).problem);
     } catch (const Error &error) {
       return "does not compile: " + error.message;
     }

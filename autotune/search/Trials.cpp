@@ -13,6 +13,7 @@
 #include "support/Hash.h"
 #include "support/Isolated.h"
 #include "support/Options.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,10 +53,6 @@ std::string timesKeyOf(const Job &job, const Trial &trial) {
                    optionText(Option::Threads) + " of " +
                    std::to_string(std::thread::hardware_concurrency()))
       .substr(0, 32);
-}
-
-std::string firstLine(const std::string &text) {
-  return text.substr(0, text.find('\n'));
 }
 
 } // namespace
@@ -161,6 +158,14 @@ void Trials::compile(Clock::time_point deadline) {
   }
 }
 
+bool Trials::endedWell(const Ended &ended, Trial &current) {
+  if (ended.how == Ended::How::Done || ended.how == Ended::How::Interrupted)
+    return true;
+  exclude(current, ended.how == Ended::How::Crashed ? "crashes: " + ended.text
+                                                    : ended.text);
+  return false;
+}
+
 double Trials::limitOf(const Trial &trial) const {
   const double own = all[0].guess;
   if (&trial == &all[0] || own <= 0)
@@ -216,12 +221,7 @@ bool Trials::checkSome(const std::vector<size_t> &which,
   };
   const Ended ended =
       runIsolated(body, event, [&] { return limitOf(all[current]); }, stop);
-  if (ended.how == Ended::How::Done || ended.how == Ended::How::Interrupted)
-    return true;
-  exclude(all[current], ended.how == Ended::How::Crashed
-                            ? "crashes: " + ended.text
-                            : ended.text);
-  return false;
+  return endedWell(ended, all[current]);
 }
 
 std::vector<size_t> Trials::compiledOnes() const {
@@ -288,12 +288,7 @@ bool Trials::timeSome(const std::vector<size_t> &which, int rounds,
       all[i].samples = int64_t(all[i].seconds.size());
       all[i].guess = all[i].sample.median;
     }
-  if (ended.how == Ended::How::Done || ended.how == Ended::How::Interrupted)
-    return true;
-  exclude(all[current], ended.how == Ended::How::Crashed
-                            ? "crashes: " + ended.text
-                            : ended.text);
-  return false;
+  return endedWell(ended, all[current]);
 }
 
 void Trials::time(std::vector<size_t> which, int rounds,

@@ -7,6 +7,7 @@
 #include "autotune/search/Benchmark.h"
 #include "autotune/search/Job.h"
 #include "autotune/search/Times.h"
+#include "support/Isolated.h"
 
 #include <atomic>
 #include <chrono>
@@ -67,6 +68,9 @@ public:
 private:
   double limitOf(const Trial &trial) const;
   void exclude(Trial &trial, const std::string &why);
+  // False: the process crashed or took too long; the trial that it ran is
+  // excluded.
+  bool endedWell(const Ended &ended, Trial &current);
   // Compiles these in parallel. prepare() reports those that do not compile.
   void compileTogether(const std::vector<Trial *> &piece);
   // Indices of the trials that are compiled and not yet checked.

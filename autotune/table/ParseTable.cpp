@@ -9,6 +9,7 @@
 #include "language/ValueJson.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Text.h"
 
 #include <cmath>
 #include <map>
@@ -83,9 +84,10 @@ private:
     if (plain.starts_with("tl."))
       if (const auto type = dtypeFromText(plain))
         return *type;
-    if (const auto whole = parsed<int64_t>(plain))
+    if (const auto whole = numberFromText<int64_t>(plain))
       return *whole;
-    if (const auto real = parsed<double>(plain); real && std::isfinite(*real))
+    if (const auto real = numberFromText<double>(plain);
+        real && std::isfinite(*real))
       return *real;
     fail(node, "`" + shown(plain) + "` is no value of a constexpr",
          "write a finite number, true, false, null, a dtype such as "

@@ -7,6 +7,7 @@
 #include "autotune/table/TuneText.h"
 #include "support/Error.h"
 #include "support/Names.h"
+#include "support/Text.h"
 
 #include <yaml-cpp/eventhandler.h>
 
@@ -108,7 +109,7 @@ std::string YamlReader::text(const YAML::Node &node) const {
 
 int64_t YamlReader::integer(const YAML::Node &node) const {
   const auto value =
-      node.IsScalar() ? parsed<int64_t>(node.Scalar()) : std::nullopt;
+      node.IsScalar() ? numberFromText<int64_t>(node.Scalar()) : std::nullopt;
   if (!value)
     fail(node, "this is no whole number of 64 bits", "write a number");
   return *value;
@@ -116,7 +117,7 @@ int64_t YamlReader::integer(const YAML::Node &node) const {
 
 double YamlReader::number(const YAML::Node &node) const {
   const auto value =
-      node.IsScalar() ? parsed<double>(node.Scalar()) : std::nullopt;
+      node.IsScalar() ? numberFromText<double>(node.Scalar()) : std::nullopt;
   if (!value || !std::isfinite(*value))
     fail(node, "this is no finite number", "write a number such as 12.5");
   return *value;

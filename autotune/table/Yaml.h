@@ -6,7 +6,6 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,16 +41,6 @@ protected:
   bool truth(const YAML::Node &node) const;
   // For messages: "..." where the text is long or no plain text.
   static std::string shown(const std::string &text);
-
-  template <typename T>
-  static std::optional<T> parsed(const std::string &digits) {
-    T value{};
-    const char *end = digits.data() + digits.size();
-    const auto [stop, code] = std::from_chars(digits.data(), end, value);
-    if (code != std::errc() || stop != end)
-      return std::nullopt;
-    return value;
-  }
 
 private:
   const std::string name; // of the file

@@ -8,6 +8,7 @@
 #include "support/Isolated.h"
 #include "support/Process.h"
 #include "support/StopSignals.h"
+#include "support/Text.h"
 
 #include <sstream>
 
@@ -112,7 +113,7 @@ Json gpuState(int ordinal) {
       outputOf({"nvidia-smi", id, query, "--format=csv,noheader,nounits"});
   if (!line)
     return state;
-  std::istringstream words(line->substr(0, line->find('\n')));
+  std::istringstream words(firstLine(*line));
   std::string word;
   for (const auto &[field, name] : fields)
     if (std::getline(words, word, ','))

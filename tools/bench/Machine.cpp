@@ -12,6 +12,7 @@
 #include "support/BuildId.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "support/Text.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -25,11 +26,11 @@ using std::chrono::seconds;
 
 // The first line that a command writes; none where it fails.
 std::optional<std::string>
-firstLine(const std::vector<std::string> &arguments) {
+firstLineOf(const std::vector<std::string> &arguments) {
   try {
     const CommandResult result = runCommand(arguments, seconds(20));
     if (result.status.ok())
-      return result.output.substr(0, result.output.find('\n'));
+      return firstLine(result.output);
   } catch (const Error &) {
   }
   return std::nullopt;
@@ -39,7 +40,7 @@ Json commit() {
   const std::string folder = executablePath().parent_path().string();
   const auto git = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"/usr/bin/env", "git", "-C", folder});
-    return firstLine(words);
+    return firstLineOf(words);
   };
   const auto head = git({"rev-parse", "--short", "HEAD"});
   if (!head)

@@ -6,6 +6,7 @@
 #include "autotune/model/Devices.h"
 #include "support/Options.h"
 #include "support/StopSignals.h"
+#include "support/Text.h"
 #include "tools/bench/Counting.h"
 #include "tools/bench/Timer.h"
 #include "trainer/loop/Placement.h"
@@ -179,8 +180,7 @@ void warmUp(Timed &timed, Timer &timer) {
   } catch (const std::exception &error) {
     if (timed.variant.ours)
       throw;
-    const std::string text = error.what();
-    timed.missing = "does not run here: " + text.substr(0, text.find('\n'));
+    timed.missing = "does not run here: " + firstLine(error.what());
   }
 }
 

@@ -8,12 +8,12 @@
 #include "support/Error.h"
 #include "support/Lists.h"
 #include "support/Names.h"
+#include "support/Text.h"
 #include "tools/compile/ExampleTypes.h"
 #include "tools/compile/Jobs.h"
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 namespace tessera::tools {
 
@@ -45,14 +45,12 @@ std::optional<TensorText> tensorText(const std::string &text) {
 std::vector<int64_t> sizesOf(const std::string &name, const TensorText &text) {
   std::vector<int64_t> sizes;
   for (const std::string &part : split(text.sizes, ',')) {
-    int64_t size = -1;
-    const auto [end, error] =
-        std::from_chars(part.data(), part.data() + part.size(), size);
-    if (error != std::errc() || end != part.data() + part.size() || size < 0)
+    const auto size = numberFromText<int64_t>(part);
+    if (!size || *size < 0)
       throw Error("--arg " + name + ": `" + part + "` is no size",
                   "write whole numbers: --arg " + name + "=" + text.element +
                       "[100, 64]");
-    sizes.push_back(size);
+    sizes.push_back(*size);
   }
   return sizes;
 }

@@ -9,12 +9,12 @@
 #include "simulator/Watch.h"
 #include "support/Error.h"
 #include "support/Names.h"
+#include "support/Text.h"
 #include "tools/sim/Registers.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -28,12 +28,10 @@ constexpr size_t mostColumns = 64;
 
 uint32_t number(const std::string &text, const std::string &what,
                 const std::string &hint) {
-  uint32_t value = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == 0)
+  const auto value = numberFromText<uint32_t>(text);
+  if (!value || *value == 0)
     throw Error(what + " `" + text + "`", hint);
-  return value;
+  return *value;
 }
 
 // What a line did: by instruction, then by warp, the execution that was asked

@@ -8,10 +8,12 @@
 #include "runtime/compile/WorkerPool.h"
 #include "runtime/launch/FindFile.h"
 #include "support/BuildId.h"
+#include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "support/Text.h"
 #include "tools/commands/TrainProgram.h"
 
 #include <CLI/CLI.hpp>
@@ -71,10 +73,6 @@ private:
     std::fflush(stdout);
   }
 };
-
-std::string firstLine(const std::string &text) {
-  return text.substr(0, text.find('\n'));
-}
 
 void checkProcessor(Report &report) {
   try {
@@ -259,21 +257,18 @@ void checkText(Report &report) {
                "data.path=FILE");
 }
 
-std::string findProgram(const std::string &name,
-                        const std::vector<fs::path> &more) {
-  std::error_code ignored;
-  std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
-  for (size_t at = 0; at <= path.size();) {
-    const size_t end = std::min(path.find(':', at), path.size());
-    const fs::path candidate = fs::path(path.substr(at, end - at)) / name;
-    if (end > at && fs::is_regular_file(candidate, ignored))
-      return candidate.string();
-    at = end + 1;
+// What the compiler would use.
+void checkPtxas(Report &report) {
+  try {
+    std::string why;
+    if (const auto ptxas = findPtxas({}, &why))
+      report.add(State::Good, "ptxas", ptxas->path.string());
+    else
+      report.add(State::Missing, "ptxas", why,
+                 "PTX is written and simulated without it");
+  } catch (const Error &error) {
+    report.add(State::Broken, "ptxas", error.message, error.hint);
   }
-  for (const fs::path &candidate : more)
-    if (fs::is_regular_file(candidate, ignored))
-      return candidate.string();
-  return "";
 }
 
 void checkGpu(Report &report) {
@@ -289,22 +284,12 @@ void checkGpu(Report &report) {
     report.add(State::Missing, "NVIDIA device",
                !device ? "no /dev/nvidiactl" : "no libcuda.so.1", works);
 
-  const fs::path site = packages();
-  std::vector<fs::path> places = {site / "triton/backends/nvidia/bin/ptxas"};
-  const char *home = std::getenv("CUDA_HOME");
-  if (home && *home)
-    places.insert(places.begin(), fs::path(home) / "bin/ptxas");
-  if (const std::string ptxas = findProgram("ptxas", places); !ptxas.empty())
-    report.add(State::Good, "ptxas", ptxas);
-  else
-    report.add(State::Missing, "ptxas",
-               "not on PATH, nor in CUDA_HOME, nor "
-               "in the triton wheel",
-               "PTX is written and simulated without it");
+  checkPtxas(report);
 
+  const fs::path site = packages();
   std::string nvrtc = optionText(Option::Nvrtc);
   std::vector<fs::path> folders;
-  if (home && *home)
+  if (const char *home = std::getenv("CUDA_HOME"); home && *home)
     folders.push_back(fs::path(home) / "lib64");
   for (const char *wheel : {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})
     folders.push_back(site / wheel);

@@ -13,13 +13,13 @@
 #include "support/GpuTarget.h"
 #include "support/Lists.h"
 #include "support/Names.h"
+#include "support/Text.h"
 #include "tools/compile/Jobs.h"
 #include "tools/inspect/Commit.h"
 #include "tools/inspect/KernelPage.h"
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -43,14 +43,12 @@ struct Wanted {
 };
 
 int64_t positive(const std::string &text, const std::string &what) {
-  int64_t value = 0;
-  const char *const end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || after != end || value < 1)
+  const auto value = numberFromText<int64_t>(text);
+  if (!value || *value < 1)
     throw Error("--against " + what + "=" + text + " is no number of " +
                     (what == "num_warps" ? "warps" : "stages"),
                 "write " + what + "=4");
-  return value;
+  return *value;
 }
 
 Wanted parseAgainst(const InspectOptions &options) {

@@ -9,9 +9,9 @@
 #include "support/GpuTarget.h"
 #include "support/Json.h"
 #include "support/Lists.h"
+#include "support/Text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
@@ -24,14 +24,12 @@ fileAndLine(const std::string &text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || !text.substr(0, colon).ends_with(".py"))
     return std::nullopt;
-  uint32_t line = 0;
-  const char *const end = text.data() + text.size();
-  const auto [after, error] =
-      std::from_chars(text.data() + colon + 1, end, line);
-  if (error != std::errc() || after != end || line == 0)
-    throw Error("`" + text.substr(colon + 1) + "` is no number of a line",
+  const std::string number = text.substr(colon + 1);
+  const auto line = numberFromText<uint32_t>(number);
+  if (!line || *line == 0)
+    throw Error("`" + number + "` is no number of a line",
                 "write FILE:LINE, as k.py:18");
-  return std::pair(text.substr(0, colon), line);
+  return std::pair(text.substr(0, colon), *line);
 }
 
 // The two lines around `line` that have tiles, for a hint.

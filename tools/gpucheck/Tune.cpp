@@ -11,6 +11,7 @@
 #include "runtime/device/cuda/Driver.h"
 #include "support/Error.h"
 #include "support/Isolated.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,10 +37,6 @@ struct Entrant {
   std::vector<double> seconds;
   std::unique_ptr<runtime::CudaLaunch> launch;
 };
-
-std::string firstLine(const std::string &text) {
-  return text.substr(0, text.find('\n'));
-}
 
 class DeviceContest : public tune::Contest {
 public:

@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/Process.h"
+#include "support/Text.h"
 
 #include <filesystem>
 #include <optional>
@@ -27,10 +28,6 @@ std::optional<std::string> git(const fs::path &folder,
   return result.status.ok() ? std::optional(result.output) : std::nullopt;
 }
 
-std::string headLine(const std::string &text) {
-  return text.substr(0, text.find('\n'));
-}
-
 } // namespace
 
 std::shared_ptr<const language::Program>
@@ -44,12 +41,12 @@ programOfCommit(const std::string &file, const std::string &commit) {
                         &errors);
   if (!hash)
     throw Error("git knows no commit `" + commit + "` for " + file +
-                    (errors.empty() ? "" : ": " + headLine(errors)),
+                    (errors.empty() ? "" : ": " + firstLine(errors)),
                 "name one that `git log --oneline` lists, or HEAD~1; the file "
                 "must lie in a work tree of git");
   const std::string top =
-      headLine(git(folder, {"rev-parse", "--show-toplevel"}).value_or(""));
-  const auto read = [top, id = headLine(*hash)](const std::string &path) {
+      firstLine(git(folder, {"rev-parse", "--show-toplevel"}).value_or(""));
+  const auto read = [top, id = firstLine(*hash)](const std::string &path) {
     const fs::path inside = fs::path(path).lexically_relative(top);
     return inside.empty() || *inside.begin() == ".."
                ? std::nullopt

@@ -3,6 +3,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/BuiltinDocs.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -50,10 +51,7 @@ static void readRow(std::string_view row, std::vector<BuiltinDoc> &docs) {
 std::vector<BuiltinDoc> readBuiltins(std::string_view page) {
   std::vector<BuiltinDoc> docs;
   bool statements = false, math = false, python = false;
-  while (!page.empty()) {
-    const size_t end = std::min(page.find('\n'), page.size());
-    const std::string_view line = page.substr(0, end);
-    page.remove_prefix(std::min(end + 1, page.size()));
+  for (const std::string_view line : splitLines(page)) {
     if (line.starts_with("## ")) {
       statements = line == "## Statements";
       python = line == "## Python and triton";

@@ -11,6 +11,7 @@
 #include "support/Error.h"
 #include "support/Options.h"
 #include "support/StopSignals.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -89,8 +90,7 @@ private:
           {candidate.use, candidate.grid,
            cases::packCode(folder, *compiled, wanted.withPtx)});
     } catch (const Error &error) {
-      const std::string why = "does not compile: " +
-                              error.message.substr(0, error.message.find('\n'));
+      const std::string why = "does not compile: " + firstLine(error.message);
       if (tuning.candidates.empty())
         throw Error("the kernel's own choice " + why);
       tuning.leftOut.emplace_back(candidate.use, why);

@@ -6,6 +6,7 @@
 #include "language/Lexer.h"
 #include "language/Parser.h"
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -190,9 +191,7 @@ std::vector<NamedValue> printedValues(
     std::map<size_t, std::vector<std::string>> elements;
   };
   std::map<size_t, Printed> printed;
-  for (size_t at = 0; at < output.size();) {
-    const size_t end = std::min(output.find('\n', at), output.size());
-    const std::string_view text = std::string_view(output).substr(at, end - at);
+  for (const std::string_view text : splitLines(output)) {
     if (auto line = text.starts_with(pid) ? readLine(text) : std::nullopt;
         line && line->expression < expressions.size() &&
         line->index.size() == line->shape.size()) {
@@ -204,7 +203,6 @@ std::vector<NamedValue> printedValues(
       entry.elements[position].push_back(line->value);
       entry.like = std::move(*line);
     }
-    at = end + 1;
   }
   std::vector<NamedValue> result;
   for (const auto &[expression, entry] : printed) {
