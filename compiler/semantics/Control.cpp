@@ -84,6 +84,16 @@ Operation *Lowering::finishIf(Operation *prototype,
   return op;
 }
 
+Value Lowering::joinArms(Operation *prototype, const Value &thenValue,
+                         const Value &elseValue) {
+  std::vector<mlir::Value> thenParts, elseParts;
+  flatten(thenValue, thenParts);
+  flatten(elseValue, elseParts);
+  auto results = resultsOf(finishIf(prototype, thenParts, elseParts));
+  size_t next = 0;
+  return rebuild(thenValue, results, next);
+}
+
 // How two values of different types can be made one.
 static std::string oneTypeHint(const Value &a, const Value &b) {
   const Tensor *x = a.tensor(), *y = b.tensor();
@@ -147,36 +157,43 @@ void Lowering::visitIf(const language::If &stmt) {
     visitBlock(*test.known ? stmt.body : stmt.orelse);
     return;
   }
-  if (test.value.type.isBlock())
-    return visitIfOnElements(stmt, test.value);
-  scf::IfOp draft = prototypeIf(emit, test.value);
+  const bool onElements = test.value.type.isBlock();
+  scf::IfOp draft = onElements ? nullptr : prototypeIf(emit, test.value);
   Scope before = frame().scope;
-  emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  onSomeElements += onElements;
+  if (draft)
+    emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
   visitBlock(stmt.body);
   Scope thenScope = std::move(frame().scope);
   frame().scope = before;
-  emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
+  if (draft)
+    emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
   visitBlock(stmt.orelse);
+  onSomeElements -= onElements;
   Scope elseScope = std::move(frame().scope);
 
   std::vector<std::string> names;
   mergeArms(before, thenScope, elseScope, stmt, names);
-  std::vector<mlir::Value> thenParts, elseParts;
-  for (const std::string &name : names) {
-    flatten(thenScope[name].value, thenParts);
-    flatten(elseScope[name].value, elseParts);
-  }
-  auto results = resultsOf(finishIf(draft, thenParts, elseParts));
-
-  // Names of both arms live on; merged ones as results.
+  // Names of both arms live on; merged ones as selections or results.
   Scope after;
   for (auto &[name, variable] : thenScope)
     if (elseScope.count(name))
       after[name] = variable;
-  size_t next = 0;
-  for (const std::string &name : names)
-    after[name] = {rebuild(thenScope[name].value, results, next),
-                   thenScope[name].where};
+  std::vector<mlir::Value> thenParts, elseParts;
+  for (const std::string &name : names) {
+    const Value &thenValue = thenScope[name].value;
+    const Value &elseValue = elseScope[name].value;
+    if (onElements)
+      after[name].value = selectParts(test.value, thenValue, elseValue);
+    flatten(thenValue, thenParts);
+    flatten(elseValue, elseParts);
+  }
+  if (draft) {
+    auto results = resultsOf(finishIf(draft, thenParts, elseParts));
+    size_t next = 0;
+    for (const std::string &name : names)
+      after[name].value = rebuild(thenScope[name].value, results, next);
+  }
   frame().scope = std::move(after);
 }
 
@@ -220,12 +237,7 @@ Lowering::Outcome Lowering::branchWithReturn(const language::If &stmt,
   if (onElements)
     return {true, selectParts(test.value, thenOutcome.value, elseOutcome.value),
             where};
-  std::vector<mlir::Value> thenParts, elseParts;
-  flatten(thenOutcome.value, thenParts);
-  flatten(elseOutcome.value, elseParts);
-  auto results = resultsOf(finishIf(draft, thenParts, elseParts));
-  size_t next = 0;
-  return {true, rebuild(thenOutcome.value, results, next), where};
+  return {true, joinArms(draft, thenOutcome.value, elseOutcome.value), where};
 }
 
 Value Lowering::conditional(const language::IfExp &expr) {
@@ -249,12 +261,7 @@ Value Lowering::conditional(const language::IfExp &expr) {
          oneTypeHint(thenValue, elseValue));
   if (onElements)
     return selectParts(test.value, thenValue, elseValue);
-  std::vector<mlir::Value> thenParts, elseParts;
-  flatten(thenValue, thenParts);
-  flatten(elseValue, elseParts);
-  auto results = resultsOf(finishIf(draft, thenParts, elseParts));
-  size_t next = 0;
-  return rebuild(thenValue, results, next);
+  return joinArms(draft, thenValue, elseValue);
 }
 
 static std::string forHint(const Value &iterable, const std::string &text) {
@@ -391,7 +398,7 @@ static mlir::Value emptyUnless(OpBuilder &builder, Location where,
 void Lowering::loop(const language::For &stmt, const Range &range) {
   OpBuilder &builder = emit.builder;
   At at(*this, stmt.iterable->range);
-  Value start = *range.start, stop = *range.stop, step = *range.step;
+  Value first = *range.start, stop = *range.stop, step = *range.step;
   bool mirrored = false;
   if (auto *constant = step.constant(); constant && constant->asInt()) {
     if (*constant->asInt() == 0)
@@ -400,10 +407,10 @@ void Lowering::loop(const language::For &stmt, const Range &range) {
     if (*constant->asInt() < 0) {
       mirrored = true;
       step = Value::integer(-*constant->asInt());
-      std::swap(start, stop);
+      std::swap(first, stop);
     }
   }
-  Tensor bounds[] = {emit.toTensor(start, "a loop bound"),
+  Tensor bounds[] = {emit.toTensor(first, "a loop bound"),
                      emit.toTensor(stop, "a loop bound"),
                      emit.toTensor(step, "a loop step")};
   for (const Tensor &bound : bounds)
@@ -450,66 +457,35 @@ void Lowering::loop(const language::For &stmt, const Range &range) {
     --frame().loopDepth;
   };
 
-  const Scope before = frame().scope;
-  const auto lostBefore = frame().lost;
-  OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
+  LoopStart start = startLoop();
   ++dryRuns;
   scf::ForOp draft = makeLoop({});
   visitBody();
   --dryRuns;
-  std::vector<std::string> names = changedNames(before, stmt.range, target.id);
+  start.names = changedNames(start.scope, stmt.range, target.id);
   draft.erase();
-  builder.restoreInsertionPoint(outside);
-  frame().scope = before;
-  frame().lost = lostBefore;
+  restart(start);
 
   scf::ForOp op;
   do {
-    builder.restoreInsertionPoint(outside);
-    frame().lost = lostBefore;
-    std::vector<mlir::Value> inits;
-    for (const std::string &name : names)
-      flatten(before.find(name)->second.value, inits);
-    op = makeLoop(inits);
+    op = makeLoop(initialParts(start));
     for (const auto &[name, value] : range.options)
       op->setAttr("tile." + name,
                   builder.getI32IntegerAttr(int32_t(*value.asInt())));
-    std::vector<mlir::Value> parts(op.getRegionIterArgs().begin(),
-                                   op.getRegionIterArgs().end());
-    size_t next = 0;
-    for (const std::string &name : names) {
-      const Variable &variable = before.find(name)->second;
-      frame().scope[name] = {rebuild(variable.value, parts, next),
-                             variable.where};
-    }
+    bindNames(start, op.getRegionIterArgs());
     visitBody();
-  } while (carriesMore(names, op, before, stmt.range, target.id));
-  std::vector<mlir::Value> yields;
-  for (const std::string &name : names) {
-    const Variable &variable = frame().scope[name];
-    checkCarried(name, before.find(name)->second, variable);
-    flatten(variable.value, yields);
-  }
-  if (!names.empty())
-    scf::YieldOp::create(builder, op.getLoc(), yields);
+  } while (carriesMore(start, op, stmt.range, target.id));
+  if (!start.names.empty())
+    yieldNames(start);
   builder.setInsertionPointAfter(op);
 
   // Names that only the body assigns end with it.
-  for (const auto &[name, variable] : frame().scope)
-    if (!before.count(name))
-      frame().lost[name] =
-          "it is assigned only inside the loop of " + atLine(stmt.range);
+  loseNames(frame().scope, start, stmt.range);
   frame().lost[target.id] =
       "it is the variable of the loop of " + atLine(stmt.range);
-  Scope after = before;
-  after.erase(target.id);
-  std::vector<mlir::Value> results = resultsOf(op);
-  size_t next = 0;
-  for (const std::string &name : names) {
-    const Variable &variable = before.find(name)->second;
-    after[name] = {rebuild(variable.value, results, next), variable.where};
-  }
-  frame().scope = std::move(after);
+  frame().scope = start.scope;
+  frame().scope.erase(target.id);
+  bindNames(start, op.getResults());
 }
 
 } // namespace tessera::semantics

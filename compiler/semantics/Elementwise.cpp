@@ -7,10 +7,7 @@
 // both arms and selects, and a loop goes on until no element needs it.
 #include "compiler/semantics/Lowering.h"
 
-#include "dialect/tile/TileDialect.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <algorithm>
 #include <array>
@@ -127,124 +124,6 @@ Value Lowering::selectParts(const Tensor &condition, const Value &yes,
   return rebuild(yes, a, next);
 }
 
-void Lowering::visitIfOnElements(const language::If &stmt,
-                                 const Tensor &condition) {
-  Scope before = frame().scope;
-  ++onSomeElements;
-  visitBlock(stmt.body);
-  Scope thenScope = std::move(frame().scope);
-  frame().scope = before;
-  visitBlock(stmt.orelse);
-  --onSomeElements;
-  Scope elseScope = std::move(frame().scope);
-  std::vector<std::string> names;
-  mergeArms(before, thenScope, elseScope, stmt, names);
-  Scope after;
-  for (auto &[name, variable] : thenScope)
-    if (elseScope.count(name))
-      after[name] = variable;
-  for (const std::string &name : names)
-    after[name].value =
-        selectParts(condition, thenScope[name].value, elseScope[name].value);
-  frame().scope = std::move(after);
-}
-
-// `while` on elements: the loop goes on while it does for any of them, and
-// those for which it does not keep their values.
-void Lowering::loopOnElements(const SourceRange &range,
-                              const std::function<Tensor()> &condition,
-                              const std::function<void()> &body) {
-  OpBuilder &builder = emit.builder;
-  const Scope before = frame().scope;
-  const auto lostBefore = frame().lost;
-  OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
-  auto visitBody = [&] {
-    ++frame().loopDepth;
-    ++onSomeElements;
-    body();
-    --onSomeElements;
-    --frame().loopDepth;
-  };
-  ++dryRuns;
-  auto draft =
-      scf::WhileOp::create(builder, emit.location(), TypeRange(), ValueRange());
-  builder.createBlock(&draft.getBefore());
-  Tensor mask = condition();
-  builder.createBlock(&draft.getAfter());
-  visitBody();
-  std::vector<std::string> names = changedNames(before, range, "");
-  --dryRuns;
-  const Scope visited = frame().scope;
-  draft.erase();
-  builder.restoreInsertionPoint(outside);
-  frame().scope = before;
-  frame().lost = lostBefore;
-
-  auto bind = [&](ValueRange values) {
-    std::vector<mlir::Value> parts(values.begin(), values.end());
-    size_t next = 0;
-    for (const std::string &name : names) {
-      const Variable &variable = before.find(name)->second;
-      frame().scope[name] = {rebuild(variable.value, parts, next),
-                             variable.where};
-    }
-  };
-  scf::WhileOp op;
-  Tensor active;
-  Scope entered;
-  do {
-    builder.restoreInsertionPoint(outside);
-    frame().lost = lostBefore;
-    std::vector<mlir::Value> inits;
-    for (const std::string &name : names)
-      flatten(before.find(name)->second.value, inits);
-    SmallVector<mlir::Type> types;
-    for (mlir::Value init : inits)
-      types.push_back(init.getType());
-    SmallVector<mlir::Type> inside(types);
-    inside.push_back(toMlir(emit.context(), mask.type));
-    op = scf::WhileOp::create(builder, emit.location(), inside, inits);
-    SmallVector<Location> places(inside.size(), emit.location());
-    mlir::Block *head = builder.createBlock(
-        &op.getBefore(), {}, types, ArrayRef<Location>(places).drop_back());
-    bind(head->getArguments());
-    mask = condition();
-    Tensor flat = emit.reshape(emit.cast(mask, {DType::Int32, false}),
-                               {mask.type.elements()});
-    Tensor any{tile::ReduceOp::create(builder, op.getLoc(),
-                                      builder.getI32Type(),
-                                      tile::ReduceKind::Or, flat.handle, 0),
-               Type(DType::Int32)};
-    SmallVector<mlir::Value> passed(head->getArguments());
-    passed.push_back(mask.handle);
-    scf::ConditionOp::create(builder, op.getLoc(), emit.truth(any).handle,
-                             passed);
-    mlir::Block *block =
-        builder.createBlock(&op.getAfter(), {}, inside, places);
-    active = Tensor{block->getArguments().back(), mask.type};
-    frame().scope = before;
-    bind(block->getArguments().drop_back());
-    entered = frame().scope;
-    visitBody();
-  } while (carriesMore(names, op, before, range, ""));
-  std::vector<mlir::Value> yields;
-  for (const std::string &name : names) {
-    const Variable &variable = frame().scope[name];
-    checkCarried(name, before.find(name)->second, variable);
-    flatten(
-        selectParts(active, variable.value, entered.find(name)->second.value),
-        yields);
-  }
-  scf::YieldOp::create(builder, op.getLoc(), yields);
-  builder.setInsertionPointAfter(op);
-  for (const auto &[name, variable] : visited)
-    if (!before.count(name))
-      frame().lost[name] = "it is assigned only inside the loop of line " +
-                           std::to_string(range.line);
-  frame().scope = before;
-  bind(op.getResults().drop_back());
-}
-
 // A range with bounds that elements have: counted in a name of its own.
 void Lowering::forOnElements(const language::For &stmt, const Range &range) {
   auto *step = range.step->constant();
@@ -258,9 +137,9 @@ void Lowering::forOnElements(const language::For &stmt, const Range &range) {
   Value start = spread(*range.start);
   auto [first, last] = emit.pair(start, stop, {}, "range");
   frame().scope[counter] = {first, stmt.target->range};
-  loopOnElements(
+  whileLoop(
       stmt.range,
-      [&, last = last] {
+      [&, last = last]() -> std::optional<Tensor> {
         return *emit.compare(up ? CompareOp::Lt : CompareOp::Gt,
                              frame().scope[counter].value, last)
                     .tensor();

@@ -136,6 +136,8 @@ private:
   mlir::Operation *finishIf(mlir::Operation *prototype,
                             const std::vector<mlir::Value> &thenParts,
                             const std::vector<mlir::Value> &elseParts);
+  Value joinArms(mlir::Operation *prototype, const Value &thenValue,
+                 const Value &elseValue);
   void visitFor(const language::For &stmt);
   std::vector<Value> rangeValues(const language::For &stmt, const Range &range);
   void loop(const language::For &stmt, const Range &range);
@@ -143,8 +145,38 @@ private:
                     const Variable &after);
   Value conditional(const language::IfExp &expr);
 
-  // While.cpp.
+  /// The state before a loop, and the names that the loop changes.
+  struct LoopStart {
+    Scope scope;
+    std::map<std::string, std::string, std::less<>> lost;
+    mlir::OpBuilder::InsertPoint place;
+    std::vector<std::string> names;
+  };
+
+  // While.cpp: while loops, and what all loops need.
   void visitWhile(const language::While &stmt);
+  /// A `while` whose condition emits its test, a scalar or a block, or returns
+  /// nullopt if it is known to be false.
+  void whileLoop(const SourceRange &range,
+                 const std::function<std::optional<Tensor>()> &condition,
+                 const std::function<void()> &body);
+  /// The test of a while loop as an int1 scalar: true while it is true for any
+  /// element.
+  Tensor anyElement(const Tensor &test);
+  LoopStart startLoop();
+  /// Goes back to the scope and the place before the loop.
+  void restart(const LoopStart &start);
+  /// The values of the loop's names before the loop.
+  std::vector<mlir::Value> initialParts(const LoopStart &start);
+  /// Gives the loop's names these values in the current scope.
+  void bindNames(const LoopStart &start, mlir::ValueRange values);
+  /// Ends the body: yields the names' values, after checks. With `active`,
+  /// elements for which it is false keep the values they have in `entered`.
+  void yieldNames(const LoopStart &start, const Tensor *active = nullptr,
+                  const Scope *entered = nullptr);
+  /// Records that names which only the body assigns have no value after it.
+  void loseNames(const Scope &body, const LoopStart &start,
+                 const SourceRange &range);
   /// Names of `before` that the scope now gives other values, with checks;
   /// without `except` and those that `carried` already has.
   std::vector<std::string>
@@ -152,25 +184,20 @@ private:
                const std::string &except,
                const std::vector<std::string> &carried = {});
   /// Whether the body that has just been visited changes more names than
-  /// `carried`, which gets them. Then the loop is erased and visited again.
+  /// `start` has, which gets them. Then the loop is erased and visited again.
   ///
   /// The draft finds what the body changes when every name has its first value.
   /// It misses the rest: with p = q before the loop, `p = q; q = f(q)` changes
   /// p in the second round only, and so does code behind an `if` whose
   /// condition is known in the first round.
-  bool carriesMore(std::vector<std::string> &carried, mlir::Operation *loop,
-                   const Scope &before, const SourceRange &range,
-                   const std::string &except);
+  bool carriesMore(LoopStart &start, mlir::Operation *loop,
+                   const SourceRange &range, const std::string &except);
 
   // Elementwise.cpp: the function that tl.map_elementwise calls.
   /// Numbers as blocks, where elements are gone over; else as they are.
   Value spread(const Value &value);
   void checkOnElements(const Builtin &builtin, const SourceRange &range);
   Value selectParts(const Tensor &condition, const Value &yes, const Value &no);
-  void visitIfOnElements(const language::If &stmt, const Tensor &condition);
-  void loopOnElements(const SourceRange &range,
-                      const std::function<Tensor()> &condition,
-                      const std::function<void()> &body);
   void forOnElements(const language::For &stmt, const Range &range);
 
   // CompileTime.cpp: the body of a constexpr_function.

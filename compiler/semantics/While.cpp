@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
 
+#include "dialect/tile/TileDialect.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tessera::semantics {
@@ -31,119 +33,167 @@ Lowering::changedNames(const Scope &before, const SourceRange &loop,
   return names;
 }
 
-bool Lowering::carriesMore(std::vector<std::string> &carried,
-                           mlir::Operation *loop, const Scope &before,
+bool Lowering::carriesMore(LoopStart &start, mlir::Operation *loop,
                            const SourceRange &range,
                            const std::string &except) {
   const std::vector<std::string> more =
-      changedNames(before, range, except, carried);
+      changedNames(start.scope, range, except, start.names);
   if (more.empty())
     return false;
-  carried.insert(carried.end(), more.begin(), more.end());
+  start.names.insert(start.names.end(), more.begin(), more.end());
   loop->erase();
-  frame().scope = before;
+  restart(start);
   return true;
+}
+
+Lowering::LoopStart Lowering::startLoop() {
+  return {frame().scope, frame().lost, emit.builder.saveInsertionPoint(), {}};
+}
+
+void Lowering::restart(const LoopStart &start) {
+  emit.builder.restoreInsertionPoint(start.place);
+  frame().scope = start.scope;
+  frame().lost = start.lost;
+}
+
+std::vector<mlir::Value> Lowering::initialParts(const LoopStart &start) {
+  std::vector<mlir::Value> parts;
+  for (const std::string &name : start.names)
+    flatten(start.scope.find(name)->second.value, parts);
+  return parts;
+}
+
+void Lowering::bindNames(const LoopStart &start, ValueRange values) {
+  std::vector<mlir::Value> parts(values.begin(), values.end());
+  size_t next = 0;
+  for (const std::string &name : start.names) {
+    const Variable &variable = start.scope.find(name)->second;
+    frame().scope[name] = {rebuild(variable.value, parts, next),
+                           variable.where};
+  }
+}
+
+void Lowering::yieldNames(const LoopStart &start, const Tensor *active,
+                          const Scope *entered) {
+  std::vector<mlir::Value> yields;
+  for (const std::string &name : start.names) {
+    const Variable &variable = frame().scope[name];
+    checkCarried(name, start.scope.find(name)->second, variable);
+    flatten(active ? selectParts(*active, variable.value,
+                                 entered->find(name)->second.value)
+                   : variable.value,
+            yields);
+  }
+  scf::YieldOp::create(emit.builder, emit.location(), yields);
+}
+
+void Lowering::loseNames(const Scope &body, const LoopStart &start,
+                         const SourceRange &range) {
+  for (const auto &[name, variable] : body)
+    if (!start.scope.count(name))
+      frame().lost[name] = "it is assigned only inside the loop of line " +
+                           std::to_string(range.line);
+}
+
+void Lowering::visitWhile(const language::While &stmt) {
+  whileLoop(
+      stmt.range,
+      [&]() -> std::optional<Tensor> {
+        Condition test = condition(*stmt.test, "while");
+        if (test.known && (elements || *test.known))
+          fail(DiagnosticId::BadLoop, stmt.test->range,
+               elements ? "the condition of this `while` does not change"
+                        : "the condition of this `while` is always true",
+               "test a value that the body changes");
+        if (test.known)
+          return std::nullopt;
+        return *spread(test.value).tensor();
+      },
+      [&] { visitBlock(stmt.body); });
+}
+
+Tensor Lowering::anyElement(const Tensor &test) {
+  if (!test.type.isBlock())
+    return test;
+  Tensor flat = emit.reshape(emit.cast(test, {DType::Int32, false}),
+                             {test.type.elements()});
+  return emit.truth(
+      Tensor{tile::ReduceOp::create(emit.builder, emit.location(),
+                                    emit.builder.getI32Type(),
+                                    tile::ReduceKind::Or, flat.handle, 0),
+             Type(DType::Int32)});
 }
 
 // Like a `for` at run time the loop is visited twice, see Control.cpp. The
 // condition stands in the region `before`, the body in `after`; every changed
-// name goes through both.
-void Lowering::visitWhile(const language::While &stmt) {
+// name goes through both. On elements, the loop goes on while it does for any
+// of them, and those for which it does not keep their values: the test goes to
+// the body, too.
+void Lowering::whileLoop(
+    const SourceRange &range,
+    const std::function<std::optional<Tensor>()> &condition,
+    const std::function<void()> &body) {
   OpBuilder &builder = emit.builder;
-  if (elements)
-    return loopOnElements(
-        stmt.range,
-        [&] {
-          Condition test = condition(*stmt.test, "while");
-          if (test.known)
-            fail(DiagnosticId::BadLoop, stmt.test->range,
-                 "the condition of this `while` does not change",
-                 "test a value that the body changes");
-          return *spread(test.value).tensor();
-        },
-        [&] { visitBlock(stmt.body); });
-  const Scope before = frame().scope;
-  const auto lostBefore = frame().lost;
-  OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
+  LoopStart start = startLoop();
   auto visitBody = [&] {
     ++frame().loopDepth;
-    visitBlock(stmt.body);
+    onSomeElements += elements.has_value();
+    body();
+    onSomeElements -= elements.has_value();
     --frame().loopDepth;
   };
-
   ++dryRuns;
   auto draft =
       scf::WhileOp::create(builder, emit.location(), TypeRange(), ValueRange());
   builder.createBlock(&draft.getBefore());
-  Condition test = condition(*stmt.test, "while");
-  if (test.known && *test.known)
-    fail(DiagnosticId::BadLoop, stmt.test->range,
-         "the condition of this `while` is always true",
-         "test a value that the body changes");
-  std::vector<std::string> names;
-  if (!test.known) {
+  std::optional<Tensor> test = condition();
+  if (test) {
     builder.createBlock(&draft.getAfter());
     visitBody();
-    names = changedNames(before, stmt.range, "");
+    start.names = changedNames(start.scope, range, "");
   }
   --dryRuns;
   const Scope visited = frame().scope;
   draft.erase();
-  builder.restoreInsertionPoint(outside);
-  frame().scope = before;
-  frame().lost = lostBefore;
-  if (test.known)
+  restart(start);
+  if (!test)
     return;
 
-  auto bind = [&](ValueRange values) {
-    std::vector<mlir::Value> parts(values.begin(), values.end());
-    size_t next = 0;
-    for (const std::string &name : names) {
-      const Variable &variable = before.find(name)->second;
-      frame().scope[name] = {rebuild(variable.value, parts, next),
-                             variable.where};
-    }
-  };
-
   scf::WhileOp op;
+  Tensor active;
+  Scope entered;
   do {
-    builder.restoreInsertionPoint(outside);
-    frame().lost = lostBefore;
-    std::vector<mlir::Value> inits;
-    for (const std::string &name : names)
-      flatten(before.find(name)->second.value, inits);
-    SmallVector<mlir::Type> types;
-    SmallVector<Location> locations(inits.size(), emit.location());
-    for (mlir::Value init : inits)
-      types.push_back(init.getType());
-    op = scf::WhileOp::create(builder, emit.location(), types, inits);
+    const std::vector<mlir::Value> inits = initialParts(start);
+    SmallVector<mlir::Type> types(ValueRange(inits).getTypes());
+    SmallVector<Location> locations(types.size(), emit.location());
+    SmallVector<mlir::Type> inside = types;
+    if (elements)
+      inside.push_back(toMlir(emit.context(), test->type));
+    op = scf::WhileOp::create(builder, emit.location(), inside, inits);
     mlir::Block *head =
         builder.createBlock(&op.getBefore(), {}, types, locations);
-    bind(head->getArguments());
-    test = condition(*stmt.test, "while");
-    scf::ConditionOp::create(builder, op.getLoc(), test.value.handle,
-                             head->getArguments());
-    mlir::Block *body =
-        builder.createBlock(&op.getAfter(), {}, types, locations);
-    frame().scope = before;
-    bind(body->getArguments());
+    bindNames(start, head->getArguments());
+    test = condition();
+    SmallVector<mlir::Value> passed(head->getArguments());
+    if (elements)
+      passed.push_back(test->handle);
+    scf::ConditionOp::create(builder, op.getLoc(), anyElement(*test).handle,
+                             passed);
+    locations.resize(inside.size(), emit.location());
+    mlir::Block *block =
+        builder.createBlock(&op.getAfter(), {}, inside, locations);
+    frame().scope = start.scope;
+    bindNames(start, block->getArguments().take_front(types.size()));
+    if (elements)
+      active = Tensor{block->getArguments().back(), test->type};
+    entered = frame().scope;
     visitBody();
-  } while (carriesMore(names, op, before, stmt.range, ""));
-  std::vector<mlir::Value> yields;
-  for (const std::string &name : names) {
-    const Variable &variable = frame().scope[name];
-    checkCarried(name, before.find(name)->second, variable);
-    flatten(variable.value, yields);
-  }
-  scf::YieldOp::create(builder, op.getLoc(), yields);
+  } while (carriesMore(start, op, range, ""));
+  yieldNames(start, elements ? &active : nullptr, &entered);
   builder.setInsertionPointAfter(op);
-
-  for (const auto &[name, variable] : visited)
-    if (!before.count(name))
-      frame().lost[name] = "it is assigned only inside the loop of line " +
-                           std::to_string(stmt.range.line);
-  frame().scope = before;
-  bind(op.getResults());
+  loseNames(visited, start, range);
+  frame().scope = start.scope;
+  bindNames(start, op.getResults().take_front(op.getInits().size()));
 }
 
 } // namespace tessera::semantics
