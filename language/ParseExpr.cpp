@@ -116,29 +116,23 @@ ExprPtr Parser::parseLambda() {
 }
 
 ExprPtr Parser::parseOr() {
-  SourceRange start = peek().range;
-  ExprPtr first = parseAnd();
-  if (!at("or"))
-    return first;
-  auto node = std::make_unique<BoolOp>();
-  node->op = BoolOpKind::Or;
-  node->values.push_back(std::move(first));
-  while (accept("or"))
-    node->values.push_back(parseAnd());
-  node->range = since(start);
-  return node;
+  return parseBoolOp(BoolOpKind::Or, &Parser::parseAnd);
 }
 
 ExprPtr Parser::parseAnd() {
+  return parseBoolOp(BoolOpKind::And, &Parser::parseNot);
+}
+
+ExprPtr Parser::parseBoolOp(BoolOpKind op, ExprPtr (Parser::*operand)()) {
   SourceRange start = peek().range;
-  ExprPtr first = parseNot();
-  if (!at("and"))
+  ExprPtr first = (this->*operand)();
+  if (!at(spelling(op)))
     return first;
   auto node = std::make_unique<BoolOp>();
-  node->op = BoolOpKind::And;
+  node->op = op;
   node->values.push_back(std::move(first));
-  while (accept("and"))
-    node->values.push_back(parseNot());
+  while (accept(spelling(op)))
+    node->values.push_back((this->*operand)());
   node->range = since(start);
   return node;
 }

@@ -439,6 +439,13 @@ void Parser::parseSuite(Block &block, std::string_view after) {
     next();
 }
 
+void Parser::refuseLoopElse() {
+  if (at("else"))
+    unsupported(peek().range, "`else` after a loop",
+                "a loop of a kernel always runs to its end: write the code "
+                "after it");
+}
+
 void Parser::parseFor(Block &block) {
   SourceRange start = next().range;
   auto node = std::make_unique<For>();
@@ -451,10 +458,7 @@ void Parser::parseFor(Block &block) {
   node->range = since(start);
   parseSuite(node->body, "`for`");
   block.push_back(std::move(node));
-  if (at("else"))
-    unsupported(peek().range, "`else` after a loop",
-                "a loop of a kernel always runs to its end: write the code "
-                "after it");
+  refuseLoopElse();
 }
 
 void Parser::parseWhile(Block &block) {
@@ -464,10 +468,7 @@ void Parser::parseWhile(Block &block) {
   node->range = since(start);
   parseSuite(node->body, "the condition");
   block.push_back(std::move(node));
-  if (at("else"))
-    unsupported(peek().range, "`else` after a loop",
-                "a loop of a kernel always runs to its end: write the code "
-                "after it");
+  refuseLoopElse();
 }
 
 void Parser::parseAssert(Block &block) {

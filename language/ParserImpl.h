@@ -63,6 +63,7 @@ private:
   void parseImport(Block &block);
   void parseImportFrom(Block &block);
   void parseFor(Block &block);
+  void refuseLoopElse();
   void parseWhile(Block &block);
   void parseAssert(Block &block);
   void parseIf(Block &block);
@@ -105,6 +106,7 @@ private:
   ExprPtr parseLambda();
   ExprPtr parseOr();
   ExprPtr parseAnd();
+  ExprPtr parseBoolOp(BoolOpKind op, ExprPtr (Parser::*operand)());
   ExprPtr parseNot();
   ExprPtr parseComparison();
   ExprPtr parseBinary(unsigned level);

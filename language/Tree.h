@@ -17,7 +17,7 @@
 
 namespace tessera::language {
 
-// The first twelve in the order of compiler/semantics/Operators.h.
+// The operators of Python.
 enum class BinaryOp {
   Add,
   Sub,

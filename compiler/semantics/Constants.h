@@ -3,10 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/semantics/Operators.h"
 #include "compiler/semantics/Value.h"
+#include "language/Arithmetic.h"
 
 namespace tessera::semantics {
+
+using language::BinaryOp;
+using language::CompareOp;
+using language::UnaryOp;
 
 /// What Python computes: `//` and `%` round down, `/` gives a float. On a
 /// combination that Python refuses, or that leaves 128 bits, returns None in
@@ -21,11 +25,10 @@ Folded foldCompare(CompareOp op, const Const &a, const Const &b);
 
 /// Texts that are known while compiling have at most so many bytes: one that a
 /// loop doubles would take all memory.
-inline constexpr size_t kMaxTextBytes = 100000;
+inline constexpr size_t kMaxTextBytes = language::maxItems;
 
-std::string printInt(Const::Int value);
-/// The shortest text that reads back as the same double.
-std::string printFloat(double value);
+using language::printFloat;
+using language::printInt;
 /// Python's float("..."): digits, inf, infinity, nan, any case, signs, spaces.
 std::optional<double> parseFloat(std::string_view text);
 

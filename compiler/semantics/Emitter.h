@@ -7,7 +7,7 @@
 // and throws CompileError at the current place.
 #pragma once
 
-#include "compiler/semantics/Operators.h"
+#include "compiler/semantics/Constants.h"
 #include "compiler/semantics/Promotion.h"
 #include "compiler/semantics/Value.h"
 #include "support/Diagnostics.h"

@@ -68,15 +68,15 @@ Value Lowering::evaluateHere(const language::Expr &expr) {
   case ExprKind::BinOp: {
     auto &node = expr.to<language::BinOp>();
     Value left = evaluate(*node.left), right = evaluate(*node.right);
-    if (node.op == language::BinaryOp::MatMul)
+    if (node.op == BinaryOp::MatMul)
       fail(DiagnosticId::NotSupported, expr.range, "`@` is not supported",
            "write tl.dot(" + quote(node.left->range, "a") + ", " +
                quote(node.right->range, "b") + ")");
-    return emit.binary(BinaryOp(int(node.op)), left, right);
+    return emit.binary(node.op, left, right);
   }
   case ExprKind::UnaryOp: {
     auto &node = expr.to<language::UnaryOpExpr>();
-    return emit.unary(UnaryOp(int(node.op)), evaluate(*node.operand));
+    return emit.unary(node.op, evaluate(*node.operand));
   }
   case ExprKind::BoolOp:
     return boolOp(expr.to<language::BoolOp>());
@@ -108,7 +108,7 @@ Value Lowering::evaluateHere(const language::Expr &expr) {
 
 Value Lowering::compareTwo(language::CompareOp op, const Value &a,
                            const Value &b) {
-  using Op = language::CompareOp;
+  using Op = CompareOp;
   if (op == Op::Is || op == Op::IsNot) {
     bool same = sameType(a, b) && !a.isDynamic();
     return Value::boolean(same == (op == Op::Is));
@@ -124,7 +124,7 @@ Value Lowering::compareTwo(language::CompareOp op, const Value &a,
       found |= item.constant() && item.constant()->equals(*key);
     return Value::boolean(found == (op == Op::In));
   }
-  return emit.compare(CompareOp(int(op)), a, b);
+  return emit.compare(op, a, b);
 }
 
 // "(a < b) & (b < c)" for a < b < c.
@@ -145,8 +145,7 @@ static std::string chainHint(const language::Compare &expr) {
   const auto *middle = expr.comparators.size() == 2
                            ? expr.comparators[0]->as<language::BinOp>()
                            : nullptr;
-  if (middle && (middle->op == language::BinaryOp::And ||
-                 middle->op == language::BinaryOp::Or)) {
+  if (middle && (middle->op == BinaryOp::And || middle->op == BinaryOp::Or)) {
     auto side = [](const language::ExprPtr &side) {
       return quote(side->range, "...");
     };

@@ -190,12 +190,11 @@ void Lowering::visit(const language::Stmt &stmt) {
   case StmtKind::AugAssign: {
     auto &node = stmt.to<language::AugAssign>();
     Value left = evaluate(*node.target), right = evaluate(*node.value);
-    if (node.op == language::BinaryOp::MatMul)
+    if (node.op == BinaryOp::MatMul)
       fail(DiagnosticId::NotSupported, stmt.range, "`@=` is not supported",
            "write tl.dot(" + quote(node.target->range, "a") + ", " +
                quote(node.value->range, "b") + ")");
-    assign(*node.target,
-           materialize(emit.binary(BinaryOp(int(node.op)), left, right)));
+    assign(*node.target, materialize(emit.binary(node.op, left, right)));
     return;
   }
   case StmtKind::AnnAssign:
