@@ -82,6 +82,16 @@ Value tensorOfPointers(Operation *op) {
   return isa<RankedTensorType>(ptr.getType()) ? ptr : Value();
 }
 
+Value maskOf(Operation *op) {
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return load.getMask();
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return store.getMask();
+  if (auto atomic = dyn_cast<tile::AtomicRMWOp>(op))
+    return atomic.getMask();
+  return {};
+}
+
 namespace {
 struct Access {
   SmallVector<int> order;
@@ -107,14 +117,7 @@ static Access accessOf(Operation *op, const AxisInfoAnalysis &axes,
   llvm::stable_sort(access.order, [&](int a, int b) {
     return info.axes[a].contiguity > info.axes[b].contiguity;
   });
-  Value mask;
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    mask = load.getMask();
-  else if (auto store = dyn_cast<tile::StoreOp>(op))
-    mask = store.getMask();
-  else if (auto atomic = dyn_cast<tile::AtomicRMWOp>(op))
-    mask = atomic.getMask();
-  access.width = axes.accessWidth(ptr, mask, access.order[0]);
+  access.width = axes.accessWidth(ptr, maskOf(op), access.order[0]);
   int64_t bytes = elementBytes(ptr.getType());
   // Atomics take one word at a time, 16-bit ones a pair.
   if (isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))

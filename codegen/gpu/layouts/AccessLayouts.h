@@ -36,4 +36,8 @@ accessLayouts(mlir::func::FuncOp function, const AxisInfoAnalysis &axes,
 /// and for a single pointer.
 mlir::Value tensorOfPointers(mlir::Operation *op);
 
+/// The mask of a load, store or atomic read-modify-write; null for other
+/// operations and without a mask.
+mlir::Value maskOf(mlir::Operation *op);
+
 } // namespace tessera::codegen::gpu

@@ -35,17 +35,10 @@ struct VectorWidthsPass : public impl::VectorWidthsPassBase<VectorWidthsPass> {
           ptr ? tile::layoutOf(ptr.getType()) : tile::LinearAttr();
       if (!layout)
         return;
-      Value mask;
-      if (auto load = dyn_cast<tile::LoadOp>(op))
-        mask = load.getMask();
-      else if (auto store = dyn_cast<tile::StoreOp>(op))
-        mask = store.getMask();
-      else if (auto atomic = dyn_cast<tile::AtomicRMWOp>(op))
-        mask = atomic.getMask();
       int dim = -1;
       int64_t run = neighboursInLane(layout.layout(), dim);
       int64_t width =
-          dim < 0 ? 1 : std::min(run, axes.accessWidth(ptr, mask, dim));
+          dim < 0 ? 1 : std::min(run, axes.accessWidth(ptr, maskOf(op), dim));
       LDBG() << op->getName() << " at " << op->getLoc() << ": " << width
              << " elements at once (" << run << " in a lane)";
       if (width > 1)
