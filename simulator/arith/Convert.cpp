@@ -23,42 +23,42 @@ double roundIntegral(double value, Rounding rounding) {
   return value;
 }
 
-static FloatFormat formatOf(Scalar type) {
+static FloatFormat formatOf(Type type) {
   switch (type) {
-  case Scalar::F16:
+  case Type::F16:
     return FormatF16;
-  case Scalar::Bf16:
+  case Type::Bf16:
     return FormatBf16;
-  case Scalar::Tf32:
+  case Type::Tf32:
     return FormatTf32;
-  case Scalar::F32:
+  case Type::F32:
     return FormatF32;
   default:
     return FormatF64;
   }
 }
 
-static double widen(Scalar type, uint64_t bits) {
+static double widen(Type type, uint64_t bits) {
   switch (type) {
-  case Scalar::F16:
+  case Type::F16:
     return f16ToFloat(static_cast<uint16_t>(bits));
-  case Scalar::Bf16:
+  case Type::Bf16:
     return bf16ToFloat(static_cast<uint16_t>(bits));
-  case Scalar::Tf32:
+  case Type::Tf32:
     return asFloat(truncateTf32(static_cast<uint32_t>(bits)));
-  case Scalar::F32:
+  case Type::F32:
     return asFloat(static_cast<uint32_t>(bits));
   default:
     return asDouble(bits);
   }
 }
 
-static uint64_t nanOf(Scalar type) {
+static uint64_t nanOf(Type type) {
   switch (type) {
-  case Scalar::F16:
-  case Scalar::Bf16:
+  case Type::F16:
+  case Type::Bf16:
     return CanonicalNan16;
-  case Scalar::F64:
+  case Type::F64:
     return CanonicalNanF64;
   default:
     return CanonicalNanF32;
@@ -66,7 +66,7 @@ static uint64_t nanOf(Scalar type) {
 }
 
 // Integer bits to the width and signedness of a type.
-static uint64_t extend(Scalar type, uint64_t bits) {
+static uint64_t extend(Type type, uint64_t bits) {
   int unused = 64 - bitWidth(type);
   if (isSigned(type))
     return static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >>
@@ -74,14 +74,14 @@ static uint64_t extend(Scalar type, uint64_t bits) {
   return bits << unused >> unused;
 }
 
-static uint64_t largest(Scalar type) {
+static uint64_t largest(Type type) {
   return (~uint64_t{0} >> (64 - bitWidth(type))) >> (isSigned(type) ? 1 : 0);
 }
 
-static uint64_t floatToInt(Scalar to, Scalar from, double value,
+static uint64_t floatToInt(Type to, Type from, double value,
                            Rounding rounding) {
   if (value != value) {
-    bool zero = from != Scalar::F64 && bitWidth(to) != 64;
+    bool zero = from != Type::F64 && bitWidth(to) != 64;
     return zero ? 0 : extend(to, uint64_t{1} << (bitWidth(to) - 1));
   }
   double whole = roundIntegral(value, rounding);
@@ -95,7 +95,7 @@ static uint64_t floatToInt(Scalar to, Scalar from, double value,
   return whole <= 0 ? 0 : static_cast<uint64_t>(whole);
 }
 
-static uint64_t intToInt(Scalar to, Scalar from, bool saturate, uint64_t bits) {
+static uint64_t intToInt(Type to, Type from, bool saturate, uint64_t bits) {
   if (!saturate)
     return extend(to, bits);
   bool negative = isSigned(from) && static_cast<int64_t>(bits) < 0;
@@ -108,10 +108,10 @@ static uint64_t intToInt(Scalar to, Scalar from, bool saturate, uint64_t bits) {
   return std::min(bits, largest(to));
 }
 
-static uint64_t finishFloat(Scalar to, const ConvertMode &mode, uint64_t bits) {
+static uint64_t finishFloat(Type to, const ConvertMode &mode, uint64_t bits) {
   FloatFormat format = formatOf(to);
   uint64_t sign = uint64_t{1} << (format.width() - 1);
-  if (mode.ftz && (to == Scalar::F32 || to == Scalar::F16) &&
+  if (mode.ftz && (to == Type::F32 || to == Type::F16) &&
       (bits & format.infinity()) == 0)
     bits &= sign;
   if (mode.satfinite && (bits & ~sign) == format.infinity())
@@ -123,11 +123,10 @@ static uint64_t finishFloat(Scalar to, const ConvertMode &mode, uint64_t bits) {
                    << format.significandBits;
     bits = bits & sign ? 0 : std::min(bits, one);
   }
-  return to == Scalar::Tf32 ? bits << 13 : bits;
+  return to == Type::Tf32 ? bits << 13 : bits;
 }
 
-uint64_t convert(Scalar to, Scalar from, const ConvertMode &mode,
-                 uint64_t bits) {
+uint64_t convert(Type to, Type from, const ConvertMode &mode, uint64_t bits) {
   if (!isFloat(from)) {
     bits = extend(from, bits);
     if (!isFloat(to))
@@ -137,7 +136,7 @@ uint64_t convert(Scalar to, Scalar from, const ConvertMode &mode,
                        roundToFormat(negative, negative ? -bits : bits, 0,
                                      false, formatOf(to), mode.rounding));
   }
-  if (mode.ftz && from == Scalar::F32)
+  if (mode.ftz && from == Type::F32)
     bits = flushF32(static_cast<uint32_t>(bits));
   double value = widen(from, bits);
   if (!isFloat(to))
@@ -200,11 +199,11 @@ float float8ToFloat(Float8 format, uint8_t bits) {
   return bits & 0x80 ? -value : value;
 }
 
-uint32_t convertPack(Scalar to, uint32_t a, uint32_t b, uint32_t c) {
+uint32_t convertPack(Type to, uint32_t a, uint32_t b, uint32_t c) {
   int width = bitWidth(to);
   uint32_t mask = width == 32 ? ~0u : (1u << width) - 1;
   auto saturated = [&](uint32_t v) {
-    return static_cast<uint32_t>(convert(to, Scalar::S32, {.sat = true}, v)) &
+    return static_cast<uint32_t>(convert(to, Type::S32, {.sat = true}, v)) &
            mask;
   };
   uint32_t pair = saturated(a) << width | saturated(b);

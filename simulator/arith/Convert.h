@@ -9,45 +9,37 @@
 #pragma once
 
 #include "simulator/arith/Half.h"
+#include "simulator/isa/Types.h"
 
 #include <cstring>
 
 namespace tessera::sim {
 
-enum class Scalar : uint8_t {
-  U8,
-  U16,
-  U32,
-  U64,
-  S8,
-  S16,
-  S32,
-  S64,
-  F16,
-  Bf16,
-  F32,
-  F64,
-  Tf32,
-};
-
-constexpr bool isFloat(Scalar t) { return t >= Scalar::F16; }
-constexpr bool isSigned(Scalar t) {
-  return t >= Scalar::S8 && t <= Scalar::S64;
+// Numbers alone in a register: what cvt converts one by one.
+constexpr bool isFloat(Type t) {
+  return t == Type::F16 || t == Type::Bf16 || t == Type::Tf32 ||
+         t == Type::F32 || t == Type::F64;
 }
-constexpr int bitWidth(Scalar t) {
+constexpr bool isSigned(Type t) { return t >= Type::S8 && t <= Type::S64; }
+constexpr bool isScalar(Type t) {
+  return isFloat(t) || isSigned(t) || (t >= Type::U8 && t <= Type::U64);
+}
+constexpr int bitWidth(Type t) {
   switch (t) {
-  case Scalar::U8:
-  case Scalar::S8:
+  case Type::U8:
+  case Type::S8:
+  case Type::E4m3:
+  case Type::E5m2:
     return 8;
-  case Scalar::U16:
-  case Scalar::S16:
-  case Scalar::F16:
-  case Scalar::Bf16:
+  case Type::U16:
+  case Type::S16:
+  case Type::F16:
+  case Type::Bf16:
     return 16;
-  case Scalar::U32:
-  case Scalar::S32:
-  case Scalar::F32:
-  case Scalar::Tf32:
+  case Type::U32:
+  case Type::S32:
+  case Type::F32:
+  case Type::Tf32:
     return 32;
   default:
     return 64;
@@ -74,8 +66,7 @@ double roundIntegral(double value, Rounding rounding);
 // zero-extended (sign-extended for signed types) to 64 bits. Float to integer
 // clamps to the destination's range; NaN becomes 0, or the value with only the
 // top bit set when source is f64 or the destination has 64 bits.
-uint64_t convert(Scalar to, Scalar from, const ConvertMode &mode,
-                 uint64_t bits);
+uint64_t convert(Type to, Type from, const ConvertMode &mode, uint64_t bits);
 
 // Fast ways. f32 -> f16, bf16 (.rn): floatToF16, floatToBf16 in Bits.h.
 template <bool Ftz = false>
@@ -143,6 +134,6 @@ inline uint32_t unpackFloat8(Float8 format, uint16_t a) {
 
 // cvt.pack.sat.{u16,s16}.s32 and .{u8,s8}.s32.b32:
 // d = sat(a) : sat(b), above (c << 2 * width) for the 8-bit forms.
-uint32_t convertPack(Scalar to, uint32_t a, uint32_t b, uint32_t c);
+uint32_t convertPack(Type to, uint32_t a, uint32_t b, uint32_t c);
 
 } // namespace tessera::sim

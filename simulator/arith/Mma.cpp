@@ -9,25 +9,9 @@
 
 namespace tessera::sim {
 
-static int bitsOfType(MmaType type) {
-  switch (type) {
-  case MmaType::F64:
-    return 64;
-  case MmaType::Tf32:
-  case MmaType::F32:
-  case MmaType::S32:
-    return 32;
-  case MmaType::F16:
-  case MmaType::Bf16:
-    return 16;
-  default:
-    return 8;
-  }
-}
+constexpr int partsOf(MmaType type) { return std::max(1, 32 / bitWidth(type)); }
 
-int mmaElementsPerRegister(MmaType type) {
-  return std::max(1, 32 / bitsOfType(type));
-}
+int mmaElementsPerRegister(MmaType type) { return partsOf(type); }
 int mmaRegistersA(const MmaShape &s) {
   return s.m * s.k / (32 * mmaElementsPerRegister(s.a));
 }
@@ -121,21 +105,6 @@ static auto elementOf(uint32_t reg, int part) {
 static float elementAsFloat(MmaType type, uint32_t reg, int part) {
   return type == MmaType::F16 ? elementOf<MmaType::F16>(reg, part)
                               : asFloat(reg);
-}
-
-constexpr int partsOf(MmaType type) {
-  switch (type) {
-  case MmaType::F16:
-  case MmaType::Bf16:
-    return 2;
-  case MmaType::S8:
-  case MmaType::U8:
-  case MmaType::E4m3:
-  case MmaType::E5m2:
-    return 4;
-  default:
-    return 1;
-  }
 }
 
 // Operands as plain matrices: a[m][k], b[k][n], at most 16 x 32 and 32 x 8.

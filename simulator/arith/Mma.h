@@ -14,19 +14,6 @@
 
 namespace tessera::sim {
 
-enum class MmaType : uint8_t {
-  F16,
-  Bf16,
-  Tf32,
-  F32,
-  F64,
-  S8,
-  U8,
-  S32,
-  E4m3,
-  E5m2,
-};
-
 // One mma.sync: D (m x n) = A (m x k) * B (k x n) + C (m x n).
 struct MmaShape {
   int m = 16, n = 8, k = 16;

@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include "simulator/isa/Types.h"
 
 namespace tessera::sim {
 
-enum class MmaType : uint8_t;
+// Of an element: F16, Bf16, Tf32, F32, F64, S8, U8, S32, E4m3 or E5m2.
+using MmaType = Type;
 
 // Fused: in ascending k, each sum rounded to nearest in fp32.
 //

@@ -443,17 +443,7 @@ void Decoder::checkVectors(const Match &m, const Inst &inst,
       fail("this matrix shape is not supported",
            "fp16 and bf16 have m16n8k8 and m16n8k16, tf32 m16n8k4 and m16n8k8: "
            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
-    MmaShape s;
-    auto at = [&](unsigned bit) {
-      return static_cast<int>((static_cast<uint64_t>(probe.imm) >> bit) & 0xff);
-    };
-    s.m = at(0);
-    s.n = at(8);
-    s.k = at(16);
-    s.d = static_cast<MmaType>(at(24));
-    s.a = static_cast<MmaType>(at(32));
-    s.b = static_cast<MmaType>(at(40));
-    s.c = static_cast<MmaType>(at(48));
+    const MmaShape s = mmaShapeOf(probe);
     std::vector<uint32_t> expected = {static_cast<uint32_t>(mmaRegistersC(s)),
                                       static_cast<uint32_t>(mmaRegistersA(s)),
                                       static_cast<uint32_t>(mmaRegistersB(s)),

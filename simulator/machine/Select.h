@@ -6,6 +6,7 @@
 // function needs them) and returns false for what is not its own.
 #pragma once
 
+#include "simulator/arith/Mma.h"
 #include "simulator/isa/Table.h"
 #include "simulator/machine/Program.h"
 
@@ -25,5 +26,7 @@ bool selectAtomic(const Match &match, Inst &inst);
 bool selectAsync(const Match &match, Inst &inst);
 bool selectWarp(const Match &match, Inst &inst);
 bool selectTensor(const Match &match, Inst &inst);
+// The shape that selectTensor left in an mma.
+MmaShape mmaShapeOf(const Inst &inst);
 
 } // namespace tessera::sim

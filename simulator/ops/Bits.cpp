@@ -206,19 +206,6 @@ void permuteLanes(Warp &w, const Inst &i, uint32_t mask) {
   setBytesTainted(w, i.op[0], mask, 4, tainted);
 }
 
-template <Permute Mode>
-Exec permuteMode() {
-  return permuteLanes<Mode>;
-}
-
-template <bool SA, bool SB>
-Exec dotProduct(const Match &m) {
-  if (m.row->sem == Sem::Dp4a)
-    return lanes3<U32, U32, U32, U32, dp4a<SA, SB>>;
-  return m.has("hi") ? lanes3<U32, U32, U32, U32, dp2a<SA, SB, true>>
-                     : lanes3<U32, U32, U32, U32, dp2a<SA, SB, false>>;
-}
-
 void predicateLogic(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t a = w.predicate(i, 1);
   Taint taint = w.taint[i.op[1]];
@@ -267,23 +254,16 @@ bool selectBits(const Match &m, Inst &inst) {
     inst.exec = shiftLeftOf(bits);
     return true;
   case Sem::Shr:
-    inst.exec = bits == 16 ? (isSignedType(type) ? shiftRightOf<int16_t>()
-                                                 : shiftRightOf<uint16_t>())
-                : wide     ? (isSignedType(type) ? shiftRightOf<int64_t>()
-                                                 : shiftRightOf<uint64_t>())
-                           : (isSignedType(type) ? shiftRightOf<int32_t>()
-                                                 : shiftRightOf<uint32_t>());
+    inst.exec = withInteger(
+        type, [](auto number) { return shiftRightOf<decltype(number)>(); });
     return true;
-  case Sem::Shf: {
-    bool clamp = m.has("clamp");
-    inst.exec =
-        m.has("l")
-            ? (clamp ? lanes3<U32, U32, U32, U32, funnelShift<true, true>>
-                     : lanes3<U32, U32, U32, U32, funnelShift<true, false>>)
-            : (clamp ? lanes3<U32, U32, U32, U32, funnelShift<false, true>>
-                     : lanes3<U32, U32, U32, U32, funnelShift<false, false>>);
+  case Sem::Shf:
+    inst.exec = withFlags(
+        []<bool Left, bool Clamp>() {
+          return lanes3<U32, U32, U32, U32, funnelShift<Left, Clamp>>;
+        },
+        m.has("l"), m.has("clamp"));
     return true;
-  }
   case Sem::Popc:
     inst.exec = wide ? lanes1<U32, U64, [](U64 a) { return popc(a); }>
                      : lanes1<U32, U32, [](U32 a) { return popc(a); }>;
@@ -319,35 +299,35 @@ bool selectBits(const Match &m, Inst &inst) {
     inst.exec = wide ? insertLanes<U64, bitFieldInsert<U64>>
                      : insertLanes<U32, bitFieldInsert<U32>>;
     return true;
-  case Sem::Szext: {
-    bool clamp = m.has("clamp");
-    inst.exec = isSignedType(type)
-                    ? (clamp ? lanes2<U32, U32, U32, szext<true, true>>
-                             : lanes2<U32, U32, U32, szext<true, false>>)
-                    : (clamp ? lanes2<U32, U32, U32, szext<false, true>>
-                             : lanes2<U32, U32, U32, szext<false, false>>);
+  case Sem::Szext:
+    inst.exec = withFlags(
+        []<bool Signed, bool Clamp>() {
+          return lanes2<U32, U32, U32, szext<Signed, Clamp>>;
+        },
+        isSignedType(type), m.has("clamp"));
     return true;
-  }
   case Sem::Bmsk:
     inst.exec = m.has("clamp") ? lanes2<U32, U32, U32, bitMask<true>>
                                : lanes2<U32, U32, U32, bitMask<false>>;
     return true;
   case Sem::Dp4a:
-  case Sem::Dp2a: {
-    bool a = isSignedType(m.type(0)), b = isSignedType(m.type(1));
-    inst.exec =
-        a ? (b ? dotProduct<true, true>(m) : dotProduct<true, false>(m))
-          : (b ? dotProduct<false, true>(m) : dotProduct<false, false>(m));
+  case Sem::Dp2a:
+    inst.exec = withFlags(
+        [&]<bool A, bool B, bool High>() {
+          return m.row->sem == Sem::Dp4a
+                     ? lanes3<U32, U32, U32, U32, dp4a<A, B>>
+                     : lanes3<U32, U32, U32, U32, dp2a<A, B, High>>;
+        },
+        isSignedType(m.type(0)), isSignedType(m.type(1)), m.has("hi"));
     return true;
-  }
   case Sem::Prmt:
-    inst.exec = m.has("f4e")    ? permuteMode<Permute::F4e>()
-                : m.has("b4e")  ? permuteMode<Permute::B4e>()
-                : m.has("rc8")  ? permuteMode<Permute::Rc8>()
-                : m.has("ecl")  ? permuteMode<Permute::Ecl>()
-                : m.has("ecr")  ? permuteMode<Permute::Ecr>()
-                : m.has("rc16") ? permuteMode<Permute::Rc16>()
-                                : permuteMode<Permute::Default>();
+    inst.exec = m.has("f4e")    ? permuteLanes<Permute::F4e>
+                : m.has("b4e")  ? permuteLanes<Permute::B4e>
+                : m.has("rc8")  ? permuteLanes<Permute::Rc8>
+                : m.has("ecl")  ? permuteLanes<Permute::Ecl>
+                : m.has("ecr")  ? permuteLanes<Permute::Ecr>
+                : m.has("rc16") ? permuteLanes<Permute::Rc16>
+                                : permuteLanes<Permute::Default>;
     return true;
   default:
     return false;

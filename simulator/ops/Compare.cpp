@@ -48,21 +48,6 @@ CompareFn integers() {
 template <Compare C>
 CompareFn compareOf(Type type, bool ftz) {
   switch (type) {
-  case Type::B16:
-  case Type::U16:
-    return integers<C, uint16_t>();
-  case Type::S16:
-    return integers<C, int16_t>();
-  case Type::B32:
-  case Type::U32:
-    return integers<C, uint32_t>();
-  case Type::S32:
-    return integers<C, int32_t>();
-  case Type::B64:
-  case Type::U64:
-    return integers<C, uint64_t>();
-  case Type::S64:
-    return integers<C, int64_t>();
   case Type::F32:
     return ftz ? compareLanes<U32, compareF32<C, true>>
                : compareLanes<U32, compareF32<C, false>>;
@@ -76,8 +61,11 @@ CompareFn compareOf(Type type, bool ftz) {
   case Type::F16x2:
     return ftz ? comparePacked<compareF16<C, true>>
                : comparePacked<compareF16<C, false>>;
-  default:
+  case Type::Bf16x2:
     return comparePacked<compareBf16<C>>;
+  default:
+    return withInteger(
+        type, [](auto number) { return integers<C, decltype(number)>(); });
   }
 }
 

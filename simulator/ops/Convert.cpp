@@ -11,52 +11,6 @@ namespace {
 using U32 = uint32_t;
 using U64 = uint64_t;
 
-bool scalarOf(Type type, Scalar &scalar) {
-  switch (type) {
-  case Type::U8:
-    scalar = Scalar::U8;
-    return true;
-  case Type::U16:
-    scalar = Scalar::U16;
-    return true;
-  case Type::U32:
-    scalar = Scalar::U32;
-    return true;
-  case Type::U64:
-    scalar = Scalar::U64;
-    return true;
-  case Type::S8:
-    scalar = Scalar::S8;
-    return true;
-  case Type::S16:
-    scalar = Scalar::S16;
-    return true;
-  case Type::S32:
-    scalar = Scalar::S32;
-    return true;
-  case Type::S64:
-    scalar = Scalar::S64;
-    return true;
-  case Type::F16:
-    scalar = Scalar::F16;
-    return true;
-  case Type::Bf16:
-    scalar = Scalar::Bf16;
-    return true;
-  case Type::F32:
-    scalar = Scalar::F32;
-    return true;
-  case Type::F64:
-    scalar = Scalar::F64;
-    return true;
-  case Type::Tf32:
-    scalar = Scalar::Tf32;
-    return true;
-  default:
-    return false;
-  }
-}
-
 ConvertMode modeOf(const Match &m) {
   ConvertMode mode;
   for (std::string_view name : m.modifiers) {
@@ -78,26 +32,24 @@ ConvertMode modeOf(const Match &m) {
   return mode;
 }
 
-// Any pair: mode is the destination's Scalar, mode2 the source's, imm the
+// Any pair: mode is the destination's Type, mode2 the source's, imm the
 // ConvertMode's bits. The registers may be wider than the types (count: bits of
 // the source register, bytes: of the destination's).
-U64 packMode(const ConvertMode &mode) {
-  return static_cast<U64>(mode.rounding) | U64{mode.integral} << 8 |
-         U64{mode.ftz} << 9 | U64{mode.sat} << 10 | U64{mode.relu} << 11 |
-         U64{mode.satfinite} << 12;
+int64_t packMode(const ConvertMode &mode) {
+  int64_t bits = 0;
+  static_assert(sizeof(mode) <= sizeof(bits));
+  std::memcpy(&bits, &mode, sizeof(mode));
+  return bits;
 }
-ConvertMode unpackMode(U64 bits) {
-  return {static_cast<Rounding>(bits & 0xff),
-          (bits >> 8 & 1) != 0,
-          (bits >> 9 & 1) != 0,
-          (bits >> 10 & 1) != 0,
-          (bits >> 11 & 1) != 0,
-          (bits >> 12 & 1) != 0};
+ConvertMode unpackMode(int64_t bits) {
+  ConvertMode mode;
+  std::memcpy(static_cast<void *>(&mode), &bits, sizeof(mode));
+  return mode;
 }
 
 void convertAny(Warp &w, const Inst &i, uint32_t mask) {
-  auto to = static_cast<Scalar>(i.mode), from = static_cast<Scalar>(i.mode2);
-  ConvertMode mode = unpackMode(static_cast<U64>(i.imm));
+  auto to = static_cast<Type>(i.mode), from = static_cast<Type>(i.mode2);
+  ConvertMode mode = unpackMode(i.imm);
   U64 wide[Lanes];
   for (U32 l = 0; l < Lanes; ++l) {
     U64 value = i.count == 64 ? w.row64(i.op[1])[l] : w.row32(i.op[1])[l];
@@ -119,87 +71,67 @@ void convertAny(Warp &w, const Inst &i, uint32_t mask) {
 // To: the lane type; From: the source type.
 template <class To, class From>
 Exec extend(unsigned registerBits) {
-  using A = std::conditional_t<sizeof(From) == 8, U64, U32>;
-  if (registerBits == 64 && sizeof(From) < 8)
-    return lanes1<To, U64,
-                  [](U64 a) {
-                    return static_cast<To>(static_cast<std::make_signed_t<To>>(
-                        static_cast<From>(a)));
-                  },
-                  true>;
-  return lanes1<To, A,
-                [](A a) {
-                  return static_cast<To>(static_cast<std::make_signed_t<To>>(
-                      static_cast<From>(a)));
-                },
-                true>;
+  return withFlags(
+      []<bool Wide>() {
+        using A = std::conditional_t<Wide, U64, U32>;
+        return lanes1<To, A,
+                      [](A a) {
+                        return static_cast<To>(
+                            static_cast<std::make_signed_t<To>>(
+                                static_cast<From>(a)));
+                      },
+                      true>;
+      },
+      registerBits == 64 || sizeof(From) == 8);
 }
 template <class To>
-Exec extendFrom(Scalar from, unsigned registerBits) {
-  switch (from) {
-  case Scalar::U8:
+Exec extendFrom(Type from, unsigned registerBits) {
+  if (from == Type::U8)
     return extend<To, uint8_t>(registerBits);
-  case Scalar::U16:
-    return extend<To, uint16_t>(registerBits);
-  case Scalar::U32:
-    return extend<To, uint32_t>(registerBits);
-  case Scalar::U64:
-    return extend<To, uint64_t>(registerBits);
-  case Scalar::S8:
+  if (from == Type::S8)
     return extend<To, int8_t>(registerBits);
-  case Scalar::S16:
-    return extend<To, int16_t>(registerBits);
-  case Scalar::S32:
-    return extend<To, int32_t>(registerBits);
-  default:
-    return extend<To, int64_t>(registerBits);
-  }
+  return withInteger(from, [&](auto number) {
+    return extend<To, decltype(number)>(registerBits);
+  });
 }
 
 // The pairs that kernels use for every element.
-Exec fastPath(Scalar to, Scalar from, const ConvertMode &mode) {
+Exec fastPath(Type to, Type from, const ConvertMode &mode) {
   bool plain = !mode.sat && !mode.relu && !mode.satfinite && !mode.integral &&
                mode.rounding == Rounding::Nearest;
   if (!plain) {
-    if (to == Scalar::S32 && from == Scalar::F32 && mode.integral &&
+    if (to == Type::S32 && from == Type::F32 && mode.integral &&
         mode.rounding == Rounding::Zero && !mode.ftz && !mode.sat)
       return lanes1<U32, U32, f32ToS32>;
-    if (to == Scalar::Tf32 && mode.rounding == Rounding::NearestAway &&
+    if (to == Type::Tf32 && mode.rounding == Rounding::NearestAway &&
         !mode.relu && !mode.satfinite)
       return lanes1<U32, U32, f32ToTf32>;
     return nullptr;
   }
-  if (to == Scalar::F32 && from == Scalar::F16)
-    return mode.ftz ? lanes1<U32, U32,
-                             [](U32 a) {
-                               return f16ToF32<true>(static_cast<uint16_t>(a));
-                             }>
-                    : lanes1<U32, U32, [](U32 a) {
-                        return f16ToF32<false>(static_cast<uint16_t>(a));
-                      }>;
+  if (to == Type::F32 && from == Type::F16)
+    return withFlags(
+        []<bool Ftz>() {
+          return lanes1<U32, U32, [](U32 a) {
+            return f16ToF32<Ftz>(static_cast<uint16_t>(a));
+          }>;
+        },
+        mode.ftz);
   if (mode.ftz)
     return nullptr;
-  if (to == Scalar::F32 && from == Scalar::Bf16)
+  if (to == Type::F32 && from == Type::Bf16)
     return lanes1<U32, U32,
                   [](U32 a) { return bf16ToF32(static_cast<uint16_t>(a)); }>;
-  if (to == Scalar::Bf16 && from == Scalar::F32)
+  if (to == Type::Bf16 && from == Type::F32)
     return lanes1<U32, U32, [](U32 a) { return U32{floatToBf16(asFloat(a))}; }>;
-  if (to == Scalar::F16 && from == Scalar::F32)
+  if (to == Type::F16 && from == Type::F32)
     return lanes1<U32, U32, [](U32 a) { return U32{floatToF16(asFloat(a))}; }>;
-  if (to == Scalar::F32 && from == Scalar::S32)
+  if (to == Type::F32 && from == Type::S32)
     return lanes1<U32, U32, s32ToF32>;
-  if (to == Scalar::F32 && from == Scalar::U32)
+  if (to == Type::F32 && from == Type::U32)
     return lanes1<U32, U32, u32ToF32>;
   return nullptr;
 }
 
-template <Float8 F>
-Exec packFloat8Of(bool relu) {
-  return relu ? lanes2<U32, U32, U32,
-                       [](U32 a, U32 b) { return packFloat8(F, a, b, true); }>
-              : lanes2<U32, U32, U32,
-                       [](U32 a, U32 b) { return packFloat8(F, a, b, false); }>;
-}
 // From f16x2: both halves widened first.
 template <Float8 F, bool Relu>
 U32 narrowHalves(U32 a) {
@@ -207,12 +139,18 @@ U32 narrowHalves(U32 a) {
                     bitsOf(f16ToFloat(static_cast<uint16_t>(a))), Relu);
 }
 template <Float8 F>
-Exec packFloat8Halves(bool relu) {
-  return relu ? lanes1<U32, U32, narrowHalves<F, true>>
-              : lanes1<U32, U32, narrowHalves<F, false>>;
+Exec packFloat8Of(Type from, bool withRelu) {
+  return withFlags(
+      []<bool IsFloat, bool Relu>() {
+        if (IsFloat)
+          return lanes2<U32, U32, U32,
+                        [](U32 a, U32 b) { return packFloat8(F, a, b, Relu); }>;
+        return lanes1<U32, U32, narrowHalves<F, Relu>>;
+      },
+      from == Type::F32, withRelu);
 }
 
-template <Scalar To>
+template <Type To>
 Exec packIntegers(bool withThird) {
   return withThird ? lanes3<U32, U32, U32, U32,
                             [](U32 a, U32 b, U32 c) {
@@ -236,47 +174,41 @@ bool selectConvert(const Match &m, Inst &inst) {
   case Sem::CvtPackHalf:
     if (mode.rounding != Rounding::Nearest || mode.satfinite)
       return false;
-    inst.exec =
-        type == Type::F16x2
-            ? (mode.relu ? lanes2<U32, U32, U32, packF32<Half::F16, true>>
-                         : lanes2<U32, U32, U32, packF32<Half::F16>>)
-            : (mode.relu ? lanes2<U32, U32, U32, packF32<Half::Bf16, true>>
-                         : lanes2<U32, U32, U32, packF32<Half::Bf16>>);
+    inst.exec = withFlags(
+        []<bool IsF16, bool Relu>() {
+          return lanes2<U32, U32, U32,
+                        packF32<IsF16 ? Half::F16 : Half::Bf16, Relu>>;
+        },
+        type == Type::F16x2, mode.relu);
     return true;
   case Sem::CvtPackFloat8:
-    if (m.type(1) == Type::F32)
-      inst.exec = type == Type::E4m3x2 ? packFloat8Of<Float8::E4m3>(mode.relu)
-                                       : packFloat8Of<Float8::E5m2>(mode.relu);
-    else
-      inst.exec = type == Type::E4m3x2
-                      ? packFloat8Halves<Float8::E4m3>(mode.relu)
-                      : packFloat8Halves<Float8::E5m2>(mode.relu);
+    inst.exec = type == Type::E4m3x2
+                    ? packFloat8Of<Float8::E4m3>(m.type(1), mode.relu)
+                    : packFloat8Of<Float8::E5m2>(m.type(1), mode.relu);
     return true;
   case Sem::CvtUnpackFloat8:
     if (mode.relu)
       return false;
-    inst.exec =
-        m.type(1) == Type::E4m3x2
-            ? lanes1<U32, U32,
-                     [](U32 a) {
-                       return unpackFloat8(Float8::E4m3,
-                                           static_cast<uint16_t>(a));
-                     }>
-            : lanes1<U32, U32, [](U32 a) {
-                return unpackFloat8(Float8::E5m2, static_cast<uint16_t>(a));
-              }>;
+    inst.exec = withFlags(
+        []<bool IsE4m3>() {
+          return lanes1<U32, U32, [](U32 a) {
+            return unpackFloat8(IsE4m3 ? Float8::E4m3 : Float8::E5m2,
+                                static_cast<uint16_t>(a));
+          }>;
+        },
+        m.type(1) == Type::E4m3x2);
     return true;
   case Sem::CvtPackInteger:
-    inst.exec = type == Type::U16   ? packIntegers<Scalar::U16>(false)
-                : type == Type::S16 ? packIntegers<Scalar::S16>(false)
-                : type == Type::U8  ? packIntegers<Scalar::U8>(true)
-                                    : packIntegers<Scalar::S8>(true);
+    inst.exec = type == Type::U16   ? packIntegers<Type::U16>(false)
+                : type == Type::S16 ? packIntegers<Type::S16>(false)
+                : type == Type::U8  ? packIntegers<Type::U8>(true)
+                                    : packIntegers<Type::S8>(true);
     return true;
   default:
     return false;
   }
-  Scalar to, from;
-  if (!scalarOf(type, to) || !scalarOf(m.type(1), from))
+  const Type to = type, from = m.type(1);
+  if (!isScalar(to) || !isScalar(from))
     return false;
   if (!isFloat(to) && !isFloat(from) && !mode.sat) {
     if (bitWidth(to) == 64)
@@ -292,7 +224,7 @@ bool selectConvert(const Match &m, Inst &inst) {
     return true;
   inst.mode = static_cast<uint8_t>(to);
   inst.mode2 = static_cast<uint8_t>(from);
-  inst.imm = static_cast<int64_t>(packMode(mode));
+  inst.imm = packMode(mode);
   inst.exec = convertAny;
   return true;
 }

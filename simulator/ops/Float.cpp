@@ -38,25 +38,26 @@ Exec quotient32(Sem sem) {
   }
 }
 
-// A run-time mode to a template argument.
-template <Rounding R, class F>
-Exec withFlags(bool ftz, bool sat, F f) {
-  if (ftz)
-    return sat ? f.template operator()<FloatMode{R, true, true}>()
-               : f.template operator()<FloatMode{R, true, false}>();
-  return sat ? f.template operator()<FloatMode{R, false, true}>()
-             : f.template operator()<FloatMode{R, false, false}>();
+// What f.operator()<rounding>() returns.
+template <class F>
+Exec withRounding(const Match &m, F f) {
+  if (m.has("rz"))
+    return f.template operator()<Rounding::Zero>();
+  if (m.has("rm"))
+    return f.template operator()<Rounding::Down>();
+  if (m.has("rp"))
+    return f.template operator()<Rounding::Up>();
+  return f.template operator()<Rounding::Nearest>();
 }
 template <class F>
 Exec withMode(const Match &m, F f) {
-  bool ftz = m.has("ftz"), sat = m.has("sat");
-  if (m.has("rz"))
-    return withFlags<Rounding::Zero>(ftz, sat, f);
-  if (m.has("rm"))
-    return withFlags<Rounding::Down>(ftz, sat, f);
-  if (m.has("rp"))
-    return withFlags<Rounding::Up>(ftz, sat, f);
-  return withFlags<Rounding::Nearest>(ftz, sat, f);
+  return withRounding(m, [&]<Rounding R>() {
+    return withFlags(
+        [&]<bool Ftz, bool Sat>() {
+          return f.template operator()<FloatMode{R, Ftz, Sat}>();
+        },
+        m.has("ftz"), m.has("sat"));
+  });
 }
 
 template <Rounding R>
@@ -81,19 +82,12 @@ Exec double64(Sem sem) {
 
 template <bool Max>
 Exec minMax32(const Match &m) {
-  bool ftz = m.has("ftz"), nan = m.has("NaN");
-  if (m.has("xorsign")) {
-    if (nan)
-      return ftz ? lanes2<U32, U32, U32, minMaxF32<Max, {true, true, true}>>
-                 : lanes2<U32, U32, U32, minMaxF32<Max, {false, true, true}>>;
-    return ftz ? lanes2<U32, U32, U32, minMaxF32<Max, {true, false, true}>>
-               : lanes2<U32, U32, U32, minMaxF32<Max, {false, false, true}>>;
-  }
-  if (nan)
-    return ftz ? lanes2<U32, U32, U32, minMaxF32<Max, {true, true, false}>>
-               : lanes2<U32, U32, U32, minMaxF32<Max, {false, true, false}>>;
-  return ftz ? lanes2<U32, U32, U32, minMaxF32<Max, {true, false, false}>>
-             : lanes2<U32, U32, U32, minMaxF32<Max, {false, false, false}>>;
+  return withFlags(
+      []<bool Ftz, bool Nan, bool XorSign>() {
+        return lanes2<U32, U32, U32,
+                      minMaxF32<Max, MinMaxMode{Ftz, Nan, XorSign}>>;
+      },
+      m.has("ftz"), m.has("NaN"), m.has("xorsign"));
 }
 
 template <bool Ftz>
@@ -123,51 +117,39 @@ Exec approx32(Sem sem) {
 }
 
 // ex2 and tanh in 16 bits, single or packed.
-template <Half H, bool Ftz>
-uint16_t special16(bool tanh, uint16_t a) {
-  return tanh ? tanhHalf<H>(a) : ex2Half<H, Ftz>(a);
-}
 template <Half H, bool Ftz, bool Tanh>
-Exec approx16(bool isPacked) {
-  return isPacked
-             ? lanes1<U32, U32,
-                      [](U32 a) {
-                        return packed(a, [](uint16_t x) {
-                          return special16<H, Ftz>(Tanh, x);
-                        });
-                      }>
-             : lanes1<U32, U32, [](U32 a) {
-                 return U32{special16<H, Ftz>(Tanh, static_cast<uint16_t>(a))};
-               }>;
+uint16_t special16(uint16_t a) {
+  return Tanh ? tanhHalf<H>(a) : ex2Half<H, Ftz>(a);
 }
-Exec approxHalf(const Match &m) {
+template <Half H>
+Exec approx16(const Match &m) {
   Type type = m.type();
-  bool isPacked = type == Type::F16x2 || type == Type::Bf16x2;
-  bool tanh = m.row->sem == Sem::Tanh;
-  if (type == Type::F16 || type == Type::F16x2)
-    return tanh           ? approx16<Half::F16, false, true>(isPacked)
-           : m.has("ftz") ? approx16<Half::F16, true, false>(isPacked)
-                          : approx16<Half::F16, false, false>(isPacked);
-  return tanh ? approx16<Half::Bf16, false, true>(isPacked)
-              : approx16<Half::Bf16, true, false>(isPacked);
+  return withFlags(
+      []<bool Ftz, bool Tanh, bool IsPacked>() {
+        if (IsPacked)
+          return lanes1<U32, U32, [](U32 a) {
+            return packed(a, special16<H, Ftz, Tanh>);
+          }>;
+        return lanes1<U32, U32, [](U32 a) {
+          return U32{special16<H, Ftz, Tanh>(static_cast<uint16_t>(a))};
+        }>;
+      },
+      H == Half::Bf16 || m.has("ftz"), m.row->sem == Sem::Tanh,
+      type == Type::F16x2 || type == Type::Bf16x2);
 }
 
+template <class Bits, bool (*Test)(TestProperty, Bits), TestProperty P>
+void testLanes(Warp &w, const Inst &i, uint32_t mask) {
+  U32 truth[Lanes];
+  for (U32 l = 0; l < Lanes; ++l)
+    truth[l] = Test(P, w.lanes<Bits>(i.op[1])[l]);
+  w.setPredicate(i.op[0], mask, packMask(truth));
+  w.setTaint(i.op[0], mask, w.taint[i.op[1]] & PoisonBits);
+}
 template <TestProperty P>
 Exec testOf(bool wide) {
-  return wide ? Exec([](Warp &w, const Inst &i, uint32_t mask) {
-    U32 truth[Lanes];
-    for (U32 l = 0; l < Lanes; ++l)
-      truth[l] = testPropertyF64(P, w.row64(i.op[1])[l]);
-    w.setPredicate(i.op[0], mask, packMask(truth));
-    w.setTaint(i.op[0], mask, w.taint[i.op[1]] & PoisonBits);
-  })
-              : Exec([](Warp &w, const Inst &i, uint32_t mask) {
-                  U32 truth[Lanes];
-                  for (U32 l = 0; l < Lanes; ++l)
-                    truth[l] = testPropertyF32(P, w.row32(i.op[1])[l]);
-                  w.setPredicate(i.op[0], mask, packMask(truth));
-                  w.setTaint(i.op[0], mask, w.taint[i.op[1]] & PoisonBits);
-                });
+  return wide ? testLanes<U64, testPropertyF64, P>
+              : testLanes<U32, testPropertyF32, P>;
 }
 
 Exec testpOf(const Match &m) {
@@ -207,13 +189,7 @@ Exec selectDouble(const Match &m) {
   default:
     break;
   }
-  if (m.has("rz"))
-    return double64<Rounding::Zero>(m.row->sem);
-  if (m.has("rm"))
-    return double64<Rounding::Down>(m.row->sem);
-  if (m.has("rp"))
-    return double64<Rounding::Up>(m.row->sem);
-  return double64<Rounding::Nearest>(m.row->sem);
+  return withRounding(m, [&]<Rounding R>() { return double64<R>(m.row->sem); });
 }
 
 } // namespace
@@ -264,7 +240,9 @@ bool selectFloat(const Match &m, Inst &inst) {
   case Sem::Ex2:
   case Sem::Tanh:
     if (m.type() != Type::F32) {
-      inst.exec = approxHalf(m);
+      inst.exec = m.type() == Type::F16 || m.type() == Type::F16x2
+                      ? approx16<Half::F16>(m)
+                      : approx16<Half::Bf16>(m);
       return true;
     }
     [[fallthrough]];

@@ -12,29 +12,23 @@ namespace {
 using U32 = uint32_t;
 using U16 = uint16_t;
 
-template <auto F>
-Exec both2(bool isPacked) {
-  return isPacked ? lanes2<U32, U32, U32,
-                           [](U32 a, U32 b) { return packed(a, b, F); }>
-                  : lanes2<U32, U32, U32, [](U32 a, U32 b) {
-                      return U32{F(static_cast<U16>(a), static_cast<U16>(b))};
-                    }>;
-}
-template <auto F>
-Exec both3(bool isPacked) {
-  return isPacked
-             ? lanes3<U32, U32, U32, U32,
-                      [](U32 a, U32 b, U32 c) { return packed(a, b, c, F); }>
-             : lanes3<U32, U32, U32, U32, [](U32 a, U32 b, U32 c) {
-                 return U32{F(static_cast<U16>(a), static_cast<U16>(b),
-                              static_cast<U16>(c))};
-               }>;
+template <auto F, class... Sources>
+Exec both(bool isPacked) {
+  return isPacked ? lanesOf<U32, [](Sources... x) { return packed(x..., F); },
+                            false, Sources...>
+                  : lanesOf<U32,
+                            [](Sources... x) {
+                              return U32{F(static_cast<U16>(x)...)};
+                            },
+                            false, Sources...>;
 }
 template <auto F>
 Exec both1(bool isPacked) {
-  return isPacked ? lanes1<U32, U32, [](U32 a) { return packed(a, F); }>
-                  : lanes1<U32, U32,
-                           [](U32 a) { return U32{F(static_cast<U16>(a))}; }>;
+  return both<F, U32>(isPacked);
+}
+template <auto F>
+Exec both2(bool isPacked) {
+  return both<F, U32, U32>(isPacked);
 }
 
 template <Half H, HalfMode M>
@@ -45,33 +39,26 @@ Exec arithmetic(const Match &m, bool isPacked) {
     return both2<subHalf<H, M>>(isPacked);
   if (m.row->mnemonic == "mul")
     return both2<mulHalf<H, M>>(isPacked);
-  return both3<fmaHalf<H, M>>(isPacked);
+  return both<fmaHalf<H, M>, U32, U32, U32>(isPacked);
 }
 
 template <Half H>
 Exec withMode(const Match &m, bool isPacked) {
-  bool ftz = m.has("ftz"), sat = m.has("sat");
-  if (m.has("relu"))
-    return ftz ? arithmetic<H, {true, false, true}>(m, isPacked)
-               : arithmetic<H, {false, false, true}>(m, isPacked);
-  if (sat)
-    return ftz ? arithmetic<H, {true, true, false}>(m, isPacked)
-               : arithmetic<H, {false, true, false}>(m, isPacked);
-  return ftz ? arithmetic<H, {true, false, false}>(m, isPacked)
-             : arithmetic<H, {false, false, false}>(m, isPacked);
+  return withFlags(
+      [&]<bool Ftz, bool Sat, bool Relu>() {
+        return arithmetic<H, HalfMode{Ftz, Sat, Relu}>(m, isPacked);
+      },
+      m.has("ftz"), m.has("sat"), m.has("relu"));
 }
 
 template <Half H, bool Max>
 Exec minMax(const Match &m, bool isPacked) {
-  bool nan = m.has("NaN"), ftz = m.has("ftz");
-  if (m.has("xorsign"))
-    return nan ? both2<minMaxHalf<H, Max, {false, true, true}>>(isPacked)
-               : both2<minMaxHalf<H, Max, {false, false, true}>>(isPacked);
-  if (ftz)
-    return nan ? both2<minMaxHalf<H, Max, {true, true, false}>>(isPacked)
-               : both2<minMaxHalf<H, Max, {true, false, false}>>(isPacked);
-  return nan ? both2<minMaxHalf<H, Max, {false, true, false}>>(isPacked)
-             : both2<minMaxHalf<H, Max, {false, false, false}>>(isPacked);
+  return withFlags(
+      [&]<bool Ftz, bool Nan, bool XorSign>() {
+        return both2<minMaxHalf<H, Max, MinMaxMode{Ftz, Nan, XorSign}>>(
+            isPacked);
+      },
+      m.has("ftz"), m.has("NaN"), m.has("xorsign"));
 }
 
 template <Half H>

@@ -278,26 +278,10 @@ bool selectInteger(const Match &m, Inst &inst, bool overflow) {
   case Sem::Neg:
   case Sem::Min:
   case Sem::Max:
-    switch (type) {
-    case Type::U16:
-      inst.exec = selectTyped<uint16_t>(m, inst);
-      return true;
-    case Type::S16:
-      inst.exec = selectTyped<int16_t>(m, inst);
-      return true;
-    case Type::U32:
-      inst.exec = selectTyped<uint32_t>(m, inst);
-      return true;
-    case Type::S32:
-      inst.exec = selectTyped<int32_t>(m, inst);
-      return true;
-    case Type::U64:
-      inst.exec = selectTyped<uint64_t>(m, inst);
-      return true;
-    default:
-      inst.exec = selectTyped<int64_t>(m, inst);
-      return true;
-    }
+    inst.exec = withInteger(type, [&](auto number) {
+      return selectTyped<decltype(number)>(m, inst);
+    });
+    return true;
   case Sem::MulWide:
   case Sem::MadWide:
     inst.exec = type == Type::U16   ? selectWide<uint16_t>(m)

@@ -117,49 +117,6 @@ void movmatrixOp(Warp &w, const Inst &i, U32 mask) {
   w.taint[i.op[0]] = poison;
 }
 
-// The shapes of a program; an Inst refers to them by number (imm).
-MmaType mmaType(Type type) {
-  switch (type) {
-  case Type::F16:
-    return MmaType::F16;
-  case Type::Bf16:
-    return MmaType::Bf16;
-  case Type::Tf32:
-    return MmaType::Tf32;
-  case Type::F32:
-    return MmaType::F32;
-  case Type::F64:
-    return MmaType::F64;
-  case Type::S8:
-    return MmaType::S8;
-  case Type::U8:
-    return MmaType::U8;
-  case Type::S32:
-    return MmaType::S32;
-  case Type::E4m3:
-    return MmaType::E4m3;
-  default:
-    return MmaType::E5m2;
-  }
-}
-
-MmaShape unpackShape(const Inst &i) {
-  MmaShape s;
-  auto bits = static_cast<U64>(i.imm);
-  auto take = [&](unsigned at) {
-    return static_cast<int>((bits >> at) & 0xff);
-  };
-  s.m = take(0);
-  s.n = take(8);
-  s.k = take(16);
-  s.d = static_cast<MmaType>(take(24));
-  s.a = static_cast<MmaType>(take(32));
-  s.b = static_cast<MmaType>(take(40));
-  s.c = static_cast<MmaType>(take(48));
-  s.satfinite = i.flag;
-  return s;
-}
-
 // An element of D is uninitialized when one of its row of A, its column of B,
 // or its C is.
 void mmaTaint(Warp &w, const Inst &i, const MmaShape &s, U32 na, U32 nb,
@@ -195,7 +152,7 @@ void mmaTaint(Warp &w, const Inst &i, const MmaShape &s, U32 na, U32 nb,
 // op: D, A, B, C registers in that order.
 void mmaOp(Warp &w, const Inst &i, U32 mask) {
   wholeWarp(w, mask);
-  MmaShape s = unpackShape(i);
+  MmaShape s = mmaShapeOf(i);
   auto na = static_cast<U32>(mmaRegistersA(s));
   auto nb = static_cast<U32>(mmaRegistersB(s));
   auto nc = static_cast<U32>(mmaRegistersC(s));
@@ -232,6 +189,23 @@ void mmaOp(Warp &w, const Inst &i, U32 mask) {
 
 } // namespace
 
+MmaShape mmaShapeOf(const Inst &i) {
+  MmaShape s;
+  auto bits = static_cast<U64>(i.imm);
+  auto take = [&](unsigned at) {
+    return static_cast<int>((bits >> at) & 0xff);
+  };
+  s.m = take(0);
+  s.n = take(8);
+  s.k = take(16);
+  s.d = static_cast<MmaType>(take(24));
+  s.a = static_cast<MmaType>(take(32));
+  s.b = static_cast<MmaType>(take(40));
+  s.c = static_cast<MmaType>(take(48));
+  s.satfinite = i.flag;
+  return s;
+}
+
 bool selectTensor(const Match &m, Inst &inst) {
   switch (m.row->sem) {
   case Sem::Ldmatrix:
@@ -259,10 +233,10 @@ bool selectTensor(const Match &m, Inst &inst) {
           else if (which >= 0 && which < 3)
             *into[which] = *into[which] * 10 + (c - '0');
       }
-    s.d = mmaType(m.type(0));
-    s.a = mmaType(m.type(1));
-    s.b = mmaType(m.type(2));
-    s.c = mmaType(m.type(3));
+    s.d = m.type(0);
+    s.a = m.type(1);
+    s.b = m.type(2);
+    s.c = m.type(3);
     inst.flag = s.satfinite = m.has("satfinite");
     if (s.c != s.d || !mmaProblem(s).empty())
       return false;

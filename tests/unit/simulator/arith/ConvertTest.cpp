@@ -14,23 +14,21 @@ using second::Wide;
 
 namespace {
 
-constexpr Scalar Integers[] = {Scalar::U8,  Scalar::U16, Scalar::U32,
-                               Scalar::U64, Scalar::S8,  Scalar::S16,
-                               Scalar::S32, Scalar::S64};
-constexpr Scalar Floats[] = {Scalar::F16, Scalar::Bf16, Scalar::F32,
-                             Scalar::F64};
+constexpr Type Integers[] = {Type::U8, Type::U16, Type::U32, Type::U64,
+                             Type::S8, Type::S16, Type::S32, Type::S64};
+constexpr Type Floats[] = {Type::F16, Type::Bf16, Type::F32, Type::F64};
 constexpr second::Round Hows[] = {second::Round::Nearest, second::Round::Zero,
                                   second::Round::Down, second::Round::Up};
 
-second::Format formatOf(Scalar t) {
-  return t == Scalar::F16    ? second::F16
-         : t == Scalar::Bf16 ? second::Bf16
-         : t == Scalar::F32  ? second::F32
-                             : second::F64;
+second::Format formatOf(Type t) {
+  return t == Type::F16    ? second::F16
+         : t == Type::Bf16 ? second::Bf16
+         : t == Type::F32  ? second::F32
+                           : second::F64;
 }
 
 // A float's bits by the definition of the format.
-double value(Scalar type, uint64_t bits) {
+double value(Type type, uint64_t bits) {
   second::Format f = formatOf(type);
   uint64_t top = uint64_t{1} << (f.significand + f.exponent);
   uint64_t size = bits & (top - 1);
@@ -41,15 +39,15 @@ double value(Scalar type, uint64_t bits) {
   return bits & top ? -result : result;
 }
 
-__int128 least(Scalar t) {
+__int128 least(Type t) {
   return isSigned(t) ? -(__int128{1} << (bitWidth(t) - 1)) : 0;
 }
-__int128 most(Scalar t) {
+__int128 most(Type t) {
   return (__int128{1} << (bitWidth(t) - (isSigned(t) ? 1 : 0))) - 1;
 }
 
 // Interprets random bits as an integer of a type, exactly.
-__int128 integer(Scalar type, uint64_t bits) {
+__int128 integer(Type type, uint64_t bits) {
   __int128 size = bits;
   if (bitWidth(type) < 64)
     size &= (__int128{1} << bitWidth(type)) - 1;
@@ -58,7 +56,7 @@ __int128 integer(Scalar type, uint64_t bits) {
   return size;
 }
 
-uint64_t random(Bits &bits, Scalar type) {
+uint64_t random(Bits &bits, Type type) {
   uint64_t raw = bits.any() >> bits.below(64);
   if (bits.below(4) == 0)
     raw = ~raw;
@@ -69,8 +67,8 @@ uint64_t random(Bits &bits, Scalar type) {
 
 TEST(SimConvert, IntegerToFloat) {
   Bits bits(1);
-  for (Scalar from : Integers)
-    for (Scalar to : Floats)
+  for (Type from : Integers)
+    for (Type to : Floats)
       for (int r = 0; r < 4; ++r)
         for (int i = 0; i < 300; ++i) {
           uint64_t raw = random(bits, from);
@@ -80,12 +78,12 @@ TEST(SimConvert, IntegerToFloat) {
           ASSERT_EQ(got, second::round(formatOf(to), Wide(number), Hows[r]))
               << static_cast<int>(from) << " -> " << static_cast<int>(to)
               << " rounding " << r << " of " << std::hex << raw;
-          if (to == Scalar::F32 && r == 0) {
+          if (to == Type::F32 && r == 0) {
             auto word = static_cast<uint32_t>(raw);
-            if (from == Scalar::S32) {
+            if (from == Type::S32) {
               ASSERT_EQ(s32ToF32(word), got);
             }
-            if (from == Scalar::U32) {
+            if (from == Type::U32) {
               ASSERT_EQ(u32ToF32(word), got);
             }
           }
@@ -111,8 +109,8 @@ __int128 whole(double x, second::Round how) {
 
 TEST(SimConvert, FloatToInteger) {
   Bits bits(2);
-  for (Scalar from : Floats)
-    for (Scalar to : Integers)
+  for (Type from : Floats)
+    for (Type to : Integers)
       for (int r = 0; r < 4; ++r)
         for (int i = 0; i < 600; ++i) {
           int spread = i % 2 ? bitWidth(to) + 2 : 3;
@@ -120,7 +118,7 @@ TEST(SimConvert, FloatToInteger) {
           double x = value(from, raw);
           __int128 expected;
           if (x != x)
-            expected = from == Scalar::F64 || bitWidth(to) == 64
+            expected = from == Type::F64 || bitWidth(to) == 64
                            ? (isSigned(to) ? least(to)
                                            : __int128{1} << (bitWidth(to) - 1))
                            : 0;
@@ -133,7 +131,7 @@ TEST(SimConvert, FloatToInteger) {
           ASSERT_EQ(convert(to, from, mode, raw),
                     static_cast<uint64_t>(expected))
               << x << " to " << static_cast<int>(to) << " rounding " << r;
-          if (from == Scalar::F32 && to == Scalar::S32 && r == 1) {
+          if (from == Type::F32 && to == Type::S32 && r == 1) {
             ASSERT_EQ(f32ToS32(static_cast<uint32_t>(raw)),
                       static_cast<uint32_t>(expected));
           }
@@ -142,8 +140,8 @@ TEST(SimConvert, FloatToInteger) {
 
 TEST(SimConvert, FloatToFloat) {
   Bits bits(3);
-  for (Scalar from : Floats)
-    for (Scalar to : Floats)
+  for (Type from : Floats)
+    for (Type to : Floats)
       for (int r = 0; r < 4; ++r)
         for (int i = 0; i < 1500; ++i) {
           int spread = i % 3 == 0 ? 3 : i % 3 == 1 ? 30 : 160;
@@ -154,9 +152,9 @@ TEST(SimConvert, FloatToFloat) {
                           << (f.significand + f.exponent);
           uint64_t expected;
           if (x != x)
-            expected = to == Scalar::F32   ? 0x7fffffff
-                       : to == Scalar::F64 ? CanonicalNanF64
-                                           : 0x7fff;
+            expected = to == Type::F32   ? 0x7fffffff
+                       : to == Type::F64 ? CanonicalNanF64
+                                         : 0x7fff;
           else if (std::isinf(x))
             expected = sign | second::infinityBits(f);
           else
@@ -170,7 +168,7 @@ TEST(SimConvert, FloatToFloat) {
 
 TEST(SimConvert, WholeNumbersBetweenFloatsOfOneSize) {
   Bits bits(4);
-  for (Scalar type : {Scalar::F16, Scalar::F32, Scalar::F64})
+  for (Type type : {Type::F16, Type::F32, Type::F64})
     for (int r = 0; r < 4; ++r)
       for (int i = 0; i < 2000; ++i) {
         uint64_t raw = bits.number(formatOf(type), 10);
@@ -189,8 +187,8 @@ TEST(SimConvert, WholeNumbersBetweenFloatsOfOneSize) {
 
 TEST(SimConvert, IntegerToInteger) {
   Bits bits(5);
-  for (Scalar from : Integers)
-    for (Scalar to : Integers)
+  for (Type from : Integers)
+    for (Type to : Integers)
       for (int i = 0; i < 300; ++i) {
         uint64_t raw = random(bits, from);
         __int128 number = integer(from, raw);
@@ -204,22 +202,18 @@ TEST(SimConvert, IntegerToInteger) {
 }
 
 TEST(SimConvert, FlushSaturateRelu) {
-  EXPECT_EQ(convert(Scalar::F32, Scalar::F32, {.ftz = true}, 0x80000001),
+  EXPECT_EQ(convert(Type::F32, Type::F32, {.ftz = true}, 0x80000001),
             0x80000000);
-  EXPECT_EQ(convert(Scalar::F64, Scalar::F32, {.ftz = true}, 0x00000001), 0u);
-  EXPECT_EQ(convert(Scalar::F32, Scalar::F64, {.ftz = true}, bitsOf(0x1p-130)),
-            0u);
-  EXPECT_EQ(convert(Scalar::F32, Scalar::S32, {.sat = true}, 5), 0x3f800000);
-  EXPECT_EQ(convert(Scalar::F16, Scalar::F32, {.sat = true}, bitsOf(-3.0f)),
-            0u);
-  EXPECT_EQ(convert(Scalar::F32, Scalar::F32, {.sat = true}, 0x7fc00000), 0u);
-  EXPECT_EQ(convert(Scalar::Bf16, Scalar::F32, {.relu = true}, bitsOf(-3.0f)),
-            0u);
-  EXPECT_EQ(convert(Scalar::Bf16, Scalar::F32, {.relu = true}, 0xffc00000),
+  EXPECT_EQ(convert(Type::F64, Type::F32, {.ftz = true}, 0x00000001), 0u);
+  EXPECT_EQ(convert(Type::F32, Type::F64, {.ftz = true}, bitsOf(0x1p-130)), 0u);
+  EXPECT_EQ(convert(Type::F32, Type::S32, {.sat = true}, 5), 0x3f800000);
+  EXPECT_EQ(convert(Type::F16, Type::F32, {.sat = true}, bitsOf(-3.0f)), 0u);
+  EXPECT_EQ(convert(Type::F32, Type::F32, {.sat = true}, 0x7fc00000), 0u);
+  EXPECT_EQ(convert(Type::Bf16, Type::F32, {.relu = true}, bitsOf(-3.0f)), 0u);
+  EXPECT_EQ(convert(Type::Bf16, Type::F32, {.relu = true}, 0xffc00000),
             0x7fffu);
-  EXPECT_EQ(
-      convert(Scalar::F16, Scalar::F32, {.satfinite = true}, bitsOf(-1e9f)),
-      0xfbffu);
+  EXPECT_EQ(convert(Type::F16, Type::F32, {.satfinite = true}, bitsOf(-1e9f)),
+            0xfbffu);
 }
 
 TEST(SimConvert, Tf32) {
@@ -239,7 +233,7 @@ TEST(SimConvert, Tf32) {
                                     << 13);
     ASSERT_EQ(f32ToTf32(a), expected) << std::hex << a;
     ConvertMode away{.rounding = Rounding::NearestAway};
-    ASSERT_EQ(convert(Scalar::Tf32, Scalar::F32, away, a), expected);
+    ASSERT_EQ(convert(Type::Tf32, Type::F32, away, a), expected);
   }
 }
 
@@ -249,8 +243,8 @@ TEST(SimConvert, PackedPairs) {
   EXPECT_EQ((packF32<Half::Bf16, true>(bitsOf(1.0f), bitsOf(-2.0f))),
             0x3f800000u);
   // cvt.pack.sat.u8.s32.b32: {300, -1} below c.
-  EXPECT_EQ(convertPack(Scalar::U8, 300, ~0u, 0xabcd), 0xabcdff00u);
-  EXPECT_EQ(convertPack(Scalar::S16, 70000, static_cast<uint32_t>(-70000), 0),
+  EXPECT_EQ(convertPack(Type::U8, 300, ~0u, 0xabcd), 0xabcdff00u);
+  EXPECT_EQ(convertPack(Type::S16, 70000, static_cast<uint32_t>(-70000), 0),
             0x7fff8000u);
 }
 
