@@ -126,6 +126,19 @@ def report(rows):
     return bad
 
 
+def table(rows, out):
+    """Writes the counts of each kernel's results, plain and with a fault: one JSON object for each line."""
+    counts = {}
+    for row in rows:
+        reason = ": ".join((row["result"], *row["codes"]))
+        key = (row["program"], row["kernel"], row["fault"]["kind"] if "fault" in row else "", reason)
+        number, seconds = counts.get(key, (0, 0))
+        counts[key] = (number + 1, seconds + row["seconds"])
+    names = ("program", "kernel", "fault", "result")
+    out.write_text("".join(json.dumps(dict(zip(names, key), launches=number, seconds=round(seconds, 1))) + "\n"
+                           for key, (number, seconds) in sorted(counts.items())))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="only programs whose name contains this text")
@@ -135,10 +148,13 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "verify" / "launches", help="recorded launches")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "build" / "verify" / "verify_ptx.jsonl")
     parser.add_argument("--report", action="store_true", help="print what the results have, and verify nothing")
+    parser.add_argument("--table", type=pathlib.Path, help="with --report: also write the counts of each kernel to this file")
     options = parser.parse_args()
     lines = options.results.read_text().splitlines() if options.results.exists() else []
     rows = {row["digest"]: row for row in map(json.loads, lines)}
     if options.report:
+        if options.table:
+            table(rows.values(), options.table)
         return 1 if report(list(rows.values())) else 0
     sentryward.install()
     options.results.parent.mkdir(parents=True, exist_ok=True)

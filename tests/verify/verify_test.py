@@ -2,6 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """The verifier does not run here: a program of this test takes its place."""
+import json
 import pathlib
 import struct
 import sys
@@ -106,6 +107,14 @@ def test_faults_of_the_quickest_launch():
 ])
 def test_what_counts_as_a_failure(rows, bad):
     assert verify_ptx.report(rows) == bad
+
+
+def test_the_table_counts_results(tmp_path):
+    broken = row("potential_race", fault=dict(kind="barrier dropped", line=1, what="bar.sync"))
+    verify_ptx.table([row("race_free", seconds=2), row("race_free", seconds=3), broken], tmp_path / "table.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "table.jsonl").read_text().splitlines()]
+    assert lines == [dict(program="lists", kernel="scale", fault="", result="race_free", launches=2, seconds=5),
+                     dict(program="lists", kernel="scale", fault="barrier dropped", result="potential_race", launches=1, seconds=1)]
 
 
 def test_rows_are_kept_when_a_run_is_interrupted(tmp_path, monkeypatch):
