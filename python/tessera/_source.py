@@ -55,6 +55,19 @@ def definition(name: str, value: Any) -> str | None:
     return None if text is None else f"{name} = {text}"
 
 
+def class_definition(name: str, value: Any) -> list[str] | None:
+    """The lines that define a class of typing.NamedTuple; None for any other
+    value, and where a default is a value that the language does not have."""
+    fields = getattr(value, "_fields", None)
+    if not isinstance(value, type) or not issubclass(value, tuple) or not fields:
+        return None
+    defaults = {field: literal(default) for field, default in getattr(value, "_field_defaults", {}).items()}
+    if None in defaults.values():
+        return None
+    lines = [f"    {field}: int" + (f" = {defaults[field]}" if field in defaults else "") for field in fields]
+    return ["from typing import NamedTuple", f"class {name}(NamedTuple):", *lines]
+
+
 def is_same(a: Any, b: Any) -> bool:
     """Whether one definition serves both values."""
     if a is b:
@@ -180,7 +193,9 @@ class Text:
             self.add_function(name, value)
             return name
         self.known[name] = value
-        if line := definition(name, value):
+        if lines := class_definition(name, value):
+            self.tail += lines
+        elif line := definition(name, value):
             self.tail.append(line)
         return name
 
