@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fmt/format.h>
-
+#include <concepts>
 #include <functional>
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tessera {
@@ -24,12 +24,24 @@ std::vector<std::string> namesOf(const Range &range, Name name = {}) {
 }
 
 // Joins the texts of the elements. `text` is a member, or a function of an
-// element; it gives a text or a number.
+// element; it gives a text or an integer. It does not use fmt, because
+// tessera-gpu-check may need no library but libc.
 template <typename Range, typename Text = std::identity>
 std::string joined(const Range &range, std::string_view between,
                    Text text = {}) {
-  return fmt::format("{}",
-                     fmt::join(range | std::views::transform(text), between));
+  std::string all;
+  bool first = true;
+  for (const auto &element : range) {
+    if (!first)
+      all += between;
+    first = false;
+    const auto &part = std::invoke(text, element);
+    if constexpr (std::integral<std::remove_cvref_t<decltype(part)>>)
+      all += std::to_string(part);
+    else
+      all += part;
+  }
+  return all;
 }
 
 } // namespace tessera

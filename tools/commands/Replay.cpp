@@ -10,6 +10,7 @@
 #include "support/Lists.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <cstdio>
 #include <filesystem>
