@@ -1,4 +1,4 @@
-# kernels/tiles.py - helpers of the kernels: rows of a tile, the softmax over tiles, and the tiles of packed sequences.
+# kernels/tiles.py - helpers of the kernels: rows of a tile, and the tiles of packed sequences.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Kernels import them by `from kernels.tiles import ...`: tessera looks for the file in the folders above the kernel's, Python
@@ -16,26 +16,6 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     else:
         x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
     return x
-
-
-@triton.jit
-def load_wide(ptr, offs, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr):
-    """Rows of D elements as two blocks: DP columns, and the DT columns after them. With DT = 0 both are the first block."""
-    x = load_rows(ptr, offs, D, DP)
-    if DT:
-        x2 = load_rows(ptr + DP, offs, D - DP, DT)
-    else:
-        x2 = x
-    return x, x2
-
-
-@triton.jit
-def dot_wide(x, x2, y, y2, DT: tl.constexpr):
-    """The product of two operands that load_wide read, y and y2 transposed."""
-    s = tl.dot(x, y)
-    if DT:
-        s = tl.dot(x2, y2, s)
-    return s
 
 
 @triton.jit
@@ -60,39 +40,6 @@ def add_rows(ptr, offs, x, N: tl.constexpr, NP: tl.constexpr, mask, ADD: tl.cons
     if ADD:
         x += tl.load(ptr + offs[:, None] + cols[None, :], mask=mask[:, None] & (cols[None, :] < N), other=0.0).to(tl.float32)
     store_rows(ptr, offs, x, N, NP, mask)
-
-
-@triton.jit
-def softmax_step(s, peak, total):
-    """Adds scores s, in units of log 2, to each row's running maximum and sum. Returns the exponentials, the factor of earlier sums,
-    and the new maximum and sum."""
-    top = tl.maximum(peak, tl.max(s, 1))
-    base = tl.where(top == float("-inf"), 0.0, top)
-    p = tl.exp2(s - base[:, None])
-    shrink = tl.exp2(peak - base)
-    return p, shrink, top, total * shrink + tl.sum(p, 1)
-
-
-@triton.jit
-def softmax_end(acc, peak, total):
-    """The output and the LSE of each row, from its sums by softmax_step. A row without keys has the output 0 and the LSE -inf."""
-    none = total == 0.0
-    total = tl.where(none, 1.0, total)
-    acc = acc / total[:, None]
-    return acc, tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
-
-
-@triton.jit
-def query_rows(t0, length, G: tl.constexpr, BM: tl.constexpr):
-    """Of the BM (token, head) rows of a tile that begins at token t0: head, whether the row is stored, token, and token - t0.
-
-    A tile has BM // G tokens. Rows past the end repeat the last token and are not stored.
-    """
-    rows = tl.arange(0, BM)
-    head = rows % G
-    live = rows // G < tl.minimum(BM // G, length - t0)
-    t = tl.minimum(t0 + rows // G, length - 1)
-    return head, live, t, t - t0
 
 
 @triton.jit

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import dot_wide, find_tile, load_rows, load_wide, query_rows
+from kernels.tiles import find_tile, load_rows
 
 
 # tessera: types("Q K V DO DQ: *TYPE:16", "LSE DELTA: *fp32:16", "CU: *i32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -36,10 +36,16 @@ def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, sk
     group = tl.program_id(1).to(tl.int64)
     if t0 >= length:
         return
-    head, live, t, rel = query_rows(t0, length, G, BM)
+    rows = tl.arange(0, BM)
+    head = rows % G
+    live = rows // G < tl.minimum(BT, length - t0)
+    t = tl.minimum(t0 + rows // G, length - 1)     # rows past the end repeat the last token and are not stored
+    rel = t - t0
     last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
-    q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP, DT)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
     lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
     delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
@@ -53,7 +59,9 @@ def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, sk
         pos = n + cols
         key = tl.minimum(pos, length - 1) - n
         key0 = (start + n).to(tl.int64)
-        k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
         keep = pos[None, :] <= t[:, None]
         if DT:                                   # spills less in this order
@@ -112,9 +120,9 @@ def dense_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, s
     pos = n + cols
     key = tl.minimum(pos, length - 1) - n
     key0 = (start + n).to(tl.int64)
-    k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
-    kt = tl.trans(k)
-    kt2 = tl.trans(k2)
+    kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
+    if DT:
+        kt2 = tl.trans(load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT))
     vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
     slope = scale * 1.4426950408889634
 
@@ -129,12 +137,17 @@ def dense_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, s
         t = t0 + rel
         head = rows % G
         token0 = (start + t0).to(tl.int64)
-        q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP, DT)
+        q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+        if DT:
+            q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
         do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
         lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh)
         lse = lse * 1.4426950408889634
         delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
-        s = dot_wide(q, q2, kt, kt2, DT) * slope
+        s = tl.dot(q, kt)
+        if DT:
+            s = tl.dot(q2, kt2, s)
+        s = s * slope
         keep = (pos[None, :] <= t[:, None]) & live[:, None]
         p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import dot_wide, find_tile, load_rows, load_wide, query_rows, softmax_end, softmax_step, store_rows
+from kernels.tiles import find_tile, load_rows
 
 
 # tessera: types("Q K V O: *TYPE:16", "LSE: *fp32:16", "CU: *i32:16", "scale: fp32", "nseq slset: i32", "slseh: 1", "s*: i32:16")
@@ -34,10 +34,16 @@ def dense_fwd(Q, K, V, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, so
     group = tl.program_id(1).to(tl.int64)
     if t0 >= length:
         return
-    head, live, t, rel = query_rows(t0, length, G, BM)
+    rows = tl.arange(0, BM)
+    head = rows % G
+    live = rows // G < tl.minimum(BT, length - t0)
+    t = tl.minimum(t0 + rows // G, length - 1)     # rows past the end repeat the last token and are not stored
+    rel = t - t0
     last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
-    q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP, DT)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
     slope = scale * 1.4426950408889634           # scores in units of log 2
 
     peak = tl.full((BM,), float("-inf"), tl.float32)
@@ -48,14 +54,31 @@ def dense_fwd(Q, K, V, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, so
         pos = n + cols
         key = tl.minimum(pos, length - 1) - n
         key0 = (start + n).to(tl.int64)
-        k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
-        s = dot_wide(q, q2, tl.trans(k), tl.trans(k2), DT) * slope
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
+        s = tl.dot(q, tl.trans(k))
+        if DT:
+            s = tl.dot(q2, tl.trans(k2), s)
+        s = s * slope
         keep = pos[None, :] <= t[:, None]
         s = tl.where(keep, s, float("-inf"))
-        p, shrink, peak, total = softmax_step(s, peak, total)
+        top = tl.maximum(peak, tl.max(s, 1))
+        base = tl.where(top == float("-inf"), 0.0, top)
+        p = tl.exp2(s - base[:, None])
+        shrink = tl.exp2(peak - base)
+        total = total * shrink + tl.sum(p, 1)
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
         acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+        peak = top
 
-    acc, lse = softmax_end(acc, peak, total)
-    store_rows(O + token0 * sot + group * G * soh, rel * sot + head * soh, acc, E, EP, live)
+    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
+    total = tl.where(none, 1.0, total)
+    acc = acc / total[:, None]
+    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
+    e = tl.arange(0, EP)
+    out = O + token0 * sot + group * G * soh
+    out_offs = rel * sot + head * soh
+    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))
     tl.store(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh, lse, mask=live)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, dot_wide, find_tile, load_rows, load_wide, part_count, query_rows, store_rows
+from kernels.tiles import add_rows, find_tile, load_rows, part_count, store_rows
 
 
 # tessera: types("Q K V DO DQ: *TYPE:16", "LSE DELTA: *fp32:16", "CU CU_CMP: *i32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -38,14 +38,20 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
     group = tl.program_id(1).to(tl.int64)
     if t0 >= length:
         return
-    head, live, t, rel = query_rows(t0, length, G, BM)
+    rows = tl.arange(0, BM)
+    head = rows % G
+    live = rows // G < tl.minimum(BT, length - t0)
+    t = tl.minimum(t0 + rows // G, length - 1)     # rows past the end repeat the last token and are not stored
+    rel = t - t0
     last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
     cmp_start = tl.load(CU_CMP + b)
     count = tl.load(CU_CMP + b + 1) - cmp_start
     seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE          # compressed tokens visible to each row
     most = tl.maximum(last + 1 - L + STRIDE, 0) // STRIDE
-    q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP, DT)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
     lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
     delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
@@ -59,7 +65,9 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
         pos = n + cols
         key = tl.minimum(pos, count - 1) - n
         key0 = (cmp_start + n).to(tl.int64)
-        k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
         keep = pos[None, :] < seen[:, None]
         dp = tl.dot(do, tl.trans(v))             # first: spills less in this order
@@ -125,9 +133,9 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
     pos = n + cols
     key = tl.minimum(pos, count - 1) - n
     key0 = (cmp_start + n).to(tl.int64)
-    k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
-    kt = tl.trans(k)
-    kt2 = tl.trans(k2)
+    kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
+    if DT:
+        kt2 = tl.trans(load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT))
     vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
     slope = scale * 1.4426950408889634
 
@@ -142,12 +150,17 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
         seen = tl.maximum(t0 + rel + 1 - L + STRIDE, 0) // STRIDE
         seen = tl.where(rows // G < tl.minimum(BT, end - t0), seen, 0)       # and, as idle ones, see nothing
         token0 = (start + t0).to(tl.int64)
-        q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP, DT)
+        q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+        if DT:
+            q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
         do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
         lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh)
         lse = lse * 1.4426950408889634
         delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
-        s = dot_wide(q, q2, kt, kt2, DT) * slope
+        s = tl.dot(q, kt)
+        if DT:
+            s = tl.dot(q2, kt2, s)
+        s = s * slope
         p = tl.where(pos[None, :] < seen[:, None], tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
         ds = p * (tl.dot(do, vt) - delta[:, None])

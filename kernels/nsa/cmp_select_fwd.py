@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_live_rows, load_wide
+from kernels.tiles import find_tile, load_live_rows, load_rows
 
 
 NOTHING = tl.constexpr(-2)                       # less than the code of every block
@@ -147,7 +147,9 @@ def cmp_select_fwd(Q, K, V, O, LSE, IDX, SCORES, SUMS, CU, CU_CMP, scale, T, nse
             seen = tl.maximum(ahead + t + 1 - L + STRIDE, 0) // STRIDE          # compressed tokens visible to each row
             most = tl.maximum(last + 1 - L + STRIDE, 0) // STRIDE
             begins = tl.minimum(((most - 1) * STRIDE + LSEL) // LSEL, room)      # blocks in which one of them begins
-            q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP, DT)
+            q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+            if DT:
+                q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
             keys = K + cmp_start * skt + group * skh
             values = V + cmp_start * svt + group * svh
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import dot_wide, load_rows, load_wide, pick_block, softmax_step
+from kernels.tiles import load_rows, pick_block
 
 
 # tessera: types("Q K V: *TYPE:16", "IDX: *i32:16", "PART STATE: *fp32:16", "scale: fp32", "first last steps: i32", "s*: i32:16")
@@ -25,7 +25,9 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
     b = tl.program_id(2).to(tl.int64)
     head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
     live = tl.arange(0, GP) < G
-    q, q2 = load_wide(Q + b * sqb + group * G * sqh, head * sqh, D, DP, DT)
+    q = load_rows(Q + b * sqb + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + b * sqb + group * G * sqh + DP, head * sqh, D - DP, DT)
     keys = K + b * skb + group * skh
     values = V + b * svb + group * svh
     slope = scale * 1.4426950408889634           # scores in units of log 2
@@ -46,12 +48,21 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
             bound = last
         pos = n + cols
         key = tl.minimum(pos, last - 1).to(tl.int64)         # keys behind the last repeat it
-        k, k2 = load_wide(keys, key * skt, D, DP, DT)
-        s = dot_wide(q, q2, tl.trans(k), tl.trans(k2), DT)
+        k = load_rows(keys, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(keys + DP, key * skt, D - DP, DT)
+        s = tl.dot(q, tl.trans(k))
+        if DT:
+            s = tl.dot(q2, tl.trans(k2), s)
         s = tl.where((pos < bound)[None, :], s * slope, float("-inf"))
-        p, shrink, peak, total = softmax_step(s, peak, total)
+        top = tl.maximum(peak, tl.max(s, 1))
+        base = tl.where(top == float("-inf"), 0.0, top)
+        p = tl.exp2(s - base[:, None])
+        shrink = tl.exp2(peak - base)
+        total = total * shrink + tl.sum(p, 1)
         v = load_rows(values, key * svt, E, EP)
         acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+        peak = top
 
     part = ((b * tl.num_programs(1) + group) * tl.num_programs(0) + split) * G
     rows = tl.arange(0, GP)

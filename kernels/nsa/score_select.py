@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_live_rows, load_wide
+from kernels.tiles import find_tile, load_live_rows, load_rows
 
 
 NOTHING = tl.constexpr(-(1 << 33))               # less than every key of a block
@@ -67,7 +67,9 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
     lbase = LSE + token0 * slset + group * G * slseh
     kbase = K + cmp_start * skt + group * skh
     if G == GB:
-        q, q2 = load_wide(qbase, qrows, D, DP, DT)
+        q = load_rows(qbase, qrows, D, DP)
+        if DT:
+            q2 = load_rows(qbase + DP, qrows, D - DP, DT)
         lse = tl.load(lbase + lrows) * 1.4426950408889634
     slope = scale * 1.4426950408889634
 
@@ -89,7 +91,9 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
         mass = tl.zeros((BT, R * BJ), tl.float32)
         for h in range(0, G, GB):
             if G != GB:
-                q, q2 = load_wide(qbase + h * sqh, qrows, D, DP, DT)
+                q = load_rows(qbase + h * sqh, qrows, D, DP)
+                if DT:
+                    q2 = load_rows(qbase + h * sqh + DP, qrows, D - DP, DT)
                 lse = tl.load(lbase + h * slseh + lrows) * 1.4426950408889634
             s = tl.dot(q, kt)
             if DT:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import dot_wide, find_tile, load_rows, load_wide, store_rows
+from kernels.tiles import find_tile, load_rows, store_rows
 
 
 # tessera: types("Q K V DO DK DV: *TYPE:16", "LSE DELTA PART: *fp32:16", "PTR INV CU: *i32:16", "scale: fp32", "T nseq nblk slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -49,9 +49,9 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
     pos = n + cols
     key = tl.minimum(pos, length - 1) - n
     key0 = (start + n).to(tl.int64)
-    k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
-    kt = tl.trans(k)
-    kt2 = tl.trans(k2)
+    kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
+    if DT:
+        kt2 = tl.trans(load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT))
     vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
     slope = scale * 1.4426950408889634
     entries = tl.minimum(listed - r0, CHUNK)
@@ -68,12 +68,17 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
         t = tl.load(tokens + tl.minimum(r + rows // G, entries - 1))
         newest = tl.where(rows // G < tl.minimum(BT, entries - r), tl.minimum(t, bound - 1), -1)    # idle rows see nothing
         far = t.to(tl.int64)                     # listed tokens may lie far apart
-        q, q2 = load_wide(Q + seq * sqt + group * G * sqh, far * sqt + head * sqh, D, DP, DT)
+        q = load_rows(Q + seq * sqt + group * G * sqh, far * sqt + head * sqh, D, DP)
+        if DT:
+            q2 = load_rows(Q + seq * sqt + group * G * sqh + DP, far * sqt + head * sqh, D - DP, DT)
         do = load_rows(DO + seq * sdot + group * G * sdoh, far * sdot + head * sdoh, E, EP)
         lse = tl.load(LSE + (seq + far) * slset + group * G * slseh + head * slseh)
         lse = lse * 1.4426950408889634
         delta = tl.load(DELTA + (seq + far) * sdeltat + group * G * sdeltah + head * sdeltah)
-        s = dot_wide(q, q2, kt, kt2, DT) * slope
+        s = tl.dot(q, kt)
+        if DT:
+            s = tl.dot(q2, kt2, s)
+        s = s * slope
         p = tl.where(pos[None, :] <= newest[:, None], tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
         ds = p * (tl.dot(do, vt) - delta[:, None])

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, dot_wide, find_tile, load_rows, load_wide
+from kernels.tiles import add_rows, find_tile, load_rows
 
 
 # tessera: types("Q K V DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -36,7 +36,9 @@ def select_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, sqt, sqh
     live = tl.arange(0, GP) < G
     token0 = (start + t).to(tl.int64)
     row = IDX + (group * T + start + t) * NSEL
-    q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP, DT)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, head * sdoh, E, EP)
     lse = tl.load(LSE + token0 * slset + group * G * slseh + head * slseh) * 1.4426950408889634
     delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + head * sdeltah)
@@ -54,9 +56,14 @@ def select_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, sqt, sqh
             pos = n + cols
             key = tl.minimum(pos, length - 1) - n
             key0 = (start + n).to(tl.int64)
-            k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
+            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+            if DT:
+                k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
             v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-            s = dot_wide(q, q2, tl.trans(k), tl.trans(k2), DT) * slope
+            s = tl.dot(q, tl.trans(k))
+            if DT:
+                s = tl.dot(q2, tl.trans(k2), s)
+            s = s * slope
             keep = (pos < bound)[None, :]
             p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
             ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])

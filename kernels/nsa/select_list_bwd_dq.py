@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, find_tile, load_rows, load_wide
+from kernels.tiles import add_rows, find_tile, load_rows
 
 
 # tessera: types("Q K V DO DQ: *TYPE:16", "LISTS: *i64:16", "COUNTS CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -42,7 +42,9 @@ def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, ns
     rel = tl.minimum(rows // G, tl.minimum(BT, length - t0) - 1)         # idle rows repeat the last token and are not stored
     t = t0 + rel
     token0 = (start + t0).to(tl.int64)
-    q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP, DT)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
     lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
     delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
@@ -65,7 +67,9 @@ def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, ns
         pos = n + cols
         key = tl.minimum(pos, length - 1) - n
         key0 = (start + n).to(tl.int64)
-        k, k2 = load_wide(K + key0 * skt + group * skh, key * skt, D, DP, DT)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
         keep = pos[None, :] <= tl.where(chosen > 0, t, -1)[:, None]
         if LSEL % BN:

@@ -6,7 +6,7 @@
 # keys and values transposed for the scores and for dp, keys row by row for dq.
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, find_tile, load_rows, load_wide, pick_block
+from kernels.tiles import add_rows, find_tile, load_rows, pick_block
 
 
 # tessera: types("Q KT KP VT DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq tiles slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -41,7 +41,9 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
     live = tl.arange(0, GP) < G
     token0 = (start + t).to(tl.int64)
     row = IDX + (group * T + start + t) * NSEL
-    q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP, DT)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, head * sdoh, E, EP)
     lse = tl.load(LSE + token0 * slset + group * G * slseh + head * slseh) * 1.4426950408889634
     delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + head * sdeltah)

@@ -6,7 +6,7 @@
 # few rows reads it: keys next to each other for the scores, their values row by row.
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows, load_wide, pick_block, softmax_end, softmax_step, store_rows
+from kernels.tiles import find_tile, load_rows, pick_block
 
 
 # tessera: types("K V KP VP: *TYPE:16", "CU: *i32:16", "nseq tiles: i32", "s*: i32:16")
@@ -76,7 +76,9 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
     live = tl.arange(0, GP) < G
     token0 = (start + t).to(tl.int64)
     row = IDX + (group * T + start + t) * NSEL
-    q, q2 = load_wide(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP, DT)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
     slope = scale * 1.4426950408889634           # scores in units of log 2
 
     peak = tl.full((GP,), float("-inf"), tl.float32)
@@ -102,10 +104,21 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
             s = s * slope
             keep = (n + cols < bound)[None, :]
             s = tl.where(keep, s, float("-inf"))
-            p, shrink, peak, total = softmax_step(s, peak, total)
+            top = tl.maximum(peak, tl.max(s, 1))
+            base = tl.where(top == float("-inf"), 0.0, top)
+            p = tl.exp2(s - base[:, None])
+            shrink = tl.exp2(peak - base)
+            total = total * shrink + tl.sum(p, 1)
             v = tl.load(VP + packed * (LP * EP) + n * EP + cols[:, None] * EP + e[None, :])
             acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+            peak = top
 
-    acc, lse = softmax_end(acc, peak, total)
-    store_rows(O + token0 * sot + group * G * soh, head * soh, acc, E, EP, live)
+    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
+    total = tl.where(none, 1.0, total)
+    acc = acc / total[:, None]
+    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
+    out = O + token0 * sot + group * G * soh
+    out_offs = head * soh
+    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))
     tl.store(LSE + token0 * slset + group * G * slseh + head * slseh, lse, mask=live)
