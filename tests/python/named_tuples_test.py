@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 from typing import NamedTuple
 
+import pytest
 import tessera
 import tessera.language as tl
 import torch
@@ -25,6 +26,16 @@ def with_default(OUT, n):
     q = turned(p)
     tl.store(OUT, p.x * p.y)
     tl.store(OUT + 1, q.x - q.y)
+
+
+class WithObject(NamedTuple):
+    x: tl.tensor
+    y: object = object()
+
+
+@tessera.jit
+def object_default(OUT, n):
+    tl.store(OUT, WithObject(n).x)
 
 
 def kernel_of():
@@ -49,3 +60,8 @@ def test_a_class_of_a_function():
     out = torch.zeros(1, dtype=torch.int32)
     kernel_of()[(1,)](out, 4)
     assert out.tolist() == [54]
+
+
+def test_a_default_that_the_language_does_not_have():
+    with pytest.raises(RuntimeError, match="WithObject"):
+        object_default[(1,)](torch.zeros(1, dtype=torch.int32), 1)

@@ -89,6 +89,11 @@ def test_a_row_is_verified_once_and_faults_follow_what_is_proven():
     assert verify_ptx.work(found, {"d": row("race_free"), name: row("potential_race")}, True) == []
 
 
+def test_what_must_be_proven_comes_first():
+    found = {"short": ("lists", LAUNCH, {}), "required": ("forward", dict(LAUNCH, kernel="dense_fwd", ptx=PTX + PTX), {})}
+    assert [one[0] for one in verify_ptx.work(found, {}, False)] == ["required", "short"]
+
+
 def test_faults_of_the_quickest_launch():
     found = {digest: ("lists", LAUNCH, sentryward.description(LAUNCH)) for digest in "de"}
     [(name, *_)] = verify_ptx.work(found, {"d": row("race_free", seconds=3), "e": row("race_free", seconds=2)}, True)
