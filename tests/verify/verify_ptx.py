@@ -47,6 +47,7 @@ def launches(folder, only):
     for program, files in record_launches.record(folder, only):
         for file in files:
             launch = pickle.loads(file.read_bytes())
+            launch["ptx"] = sentryward.text(launch)
             what = sentryward.description(launch)
             digest = hashlib.sha256((launch["ptx"] + json.dumps(what)).encode()).hexdigest()[:16]
             found.setdefault(digest, (program, launch, what))

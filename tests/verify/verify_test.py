@@ -47,6 +47,12 @@ def test_describes_a_launch():
     assert what["arguments"] == [dict(parameter=1, type="u32", value=0xffffffff), dict(parameter=2, type="u16", value=0xffff)]
 
 
+def test_a_smaller_grid_keeps_the_number_of_programs():
+    ptx = PTX.replace("\tbar.sync", "\tmov.u32 \t%r5, %nctaid.x;\n\tmov.u32 \t%r6, %nctaid.y;\n\tbar.sync")
+    text = sentryward.text(dict(LAUNCH, ptx=ptx))
+    assert "%r5, 5;" in text and "%r6, 1;" in text and "nctaid" not in text
+
+
 def test_floats_keep_their_type():
     ptx = PTX.replace(".param .b32 scale_param_1", ".param .f32 scale_param_1")
     what = sentryward.description(dict(LAUNCH, ptx=ptx, values=[4096, 0x3fc00000, 1]))
