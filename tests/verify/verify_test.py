@@ -110,6 +110,7 @@ def test_faults_of_the_quickest_launch():
     ([row("race_free")], 0),
     ([row("unsupported")], 0),
     ([row("timeout", "softmax")], 1),
+    ([row("timeout", "window_bwd_dq")], 1),
     ([row("unsupported", program="nn")], 1),
     ([row("potential_race")], 1),
     ([row("not_wellsynced")], 1),

@@ -1,8 +1,8 @@
 // tests/unit/support/TextTest.cpp - text by lines, and texts of lists.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "support/Lists.h"
 #include "support/Text.h"
+#include "support/Lists.h"
 
 #include <gtest/gtest.h>
 

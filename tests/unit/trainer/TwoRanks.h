@@ -14,8 +14,8 @@
 #include <vector>
 
 /// Runs `work` as process 0 and 1; what one of them throws is what it returned.
-/// torch's flight recorder is off: all process groups of a process share it, and
-/// torch 2.11 adds a group to its map before it takes the lock.
+/// torch's flight recorder is off: all process groups of a process share it,
+/// and torch 2.11 adds a group to its map before it takes the lock.
 inline std::vector<std::string> onTwoRanks(
     const std::function<void(tessera::trainer::DataParallel &)> &work,
     tessera::trainer::Precision wire = tessera::trainer::Precision::Fp32) {
