@@ -1,0 +1,123 @@
+# kernels/attention/backward_q.py - attention of a pattern, backward: the gradient of the queries.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""p = exp(score - lse), ds = p * (do v^T - delta) * score_grad, dq = scale * ds k (FlashAttention 2, algorithm 2); delta is the sum of
+o * do over a row. With a sink the denominator of p includes it, as in the forward pass."""
+import triton
+import triton.language as tl
+from kernels.attention.core import (LOG2E, any_visible, change_scores, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range,
+                                    store_row_values, visible_keys)
+from kernels.tiles import find_tile, store_rows
+
+
+@triton.jit
+def log_denominator(lse, sink, tile, G: tl.constexpr):
+    """Base-2 logarithm of each row's denominator, [BM], and the share of the sink in it, [BM] (0 without a sink)."""
+    total = load_row_values(lse, tile, G) * LOG2E
+    share = 0.0
+    if sink is not None:
+        score = load_row_values(sink, tile, G) * LOG2E
+        top = tl.maximum(total, score)
+        total = top + tl.log2(tl.exp2(total - top) + tl.exp2(score - top))
+        share = tl.exp2(score - total)
+    return total, share
+
+
+@triton.jit
+def score_gradient(s, dp, tile, pos, scale, learned, total, delta, keep, extra, pattern, G: tl.constexpr):
+    """(p, gradient of the score, gradient of scale * q k^T), all [BM, BN], from the products s = q k^T and dp = do v^T.
+
+    keep [BM, BN] tells which keys count, or is None where all do.
+    """
+    p = tl.exp2(change_scores(s, tile, pos, scale, learned, extra, pattern, G) - total[:, None])
+    raw = p * (dp - delta[:, None])
+    ds = raw
+    if pattern.score_grad is not None:
+        head = (tile.group.to(tl.int32) * G + tile.row)[:, None]
+        ds = raw * pattern.score_grad(s * scale, tile.t[:, None], pos[None, :], head, extra, learned)
+    if keep is not None:
+        p = tl.where(keep, p, 0.0)
+        raw = tl.where(keep, raw, 0.0)
+        ds = tl.where(keep, ds, 0.0)
+    return p, raw, ds
+
+
+@triton.jit
+def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, MASKED: tl.constexpr):
+    """Adds what keys n .. n+BN-1 contribute to dq / scale and to the gradient of the learned numbers."""
+    pos = n + tl.arange(0, size.BN)
+    k1 = load_keys(k, tile.start, tile.length, n, tile.group, 0, size.D, size.DP, size.BN)
+    v1 = load_keys(v, tile.start, tile.length, n, tile.group, 0, size.E, size.EP, size.BN)
+    dp = tl.dot(do, tl.trans(v1))                # before q k^T: needs fewer registers in this order
+    if size.DT:
+        k2 = load_keys(k, tile.start, tile.length, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN)
+        s = tl.dot(q, tl.trans(k1), tl.dot(q2, tl.trans(k2)))
+    else:
+        s = tl.dot(q, tl.trans(k1))
+    keep = visible_keys(tile, pos, extra, pattern, size.G) if MASKED else None
+    _, raw, ds = score_gradient(s, dp, tile, pos, scale, learned, total, delta, keep, extra, pattern, size.G)
+    if pattern.learned_grad is not None:
+        head = (tile.group.to(tl.int32) * size.G + tile.row)[:, None]
+        slope = pattern.learned_grad(s * scale, tile.t[:, None], pos[None, :], head, extra, learned)
+        if MASKED:
+            slope = tl.where(keep, slope, 0.0)
+        dlearned += tl.sum(raw * slope, 1)
+    dq = tl.dot(ds.to(k1.dtype), k1, dq)
+    if size.DT:
+        dq2 = tl.dot(ds.to(k1.dtype), k2, dq2)
+    return dq, dq2, dlearned
+
+
+@triton.jit
+def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, MASKED: tl.constexpr):
+    """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
+    for n in range(first, past, size.BN):
+        if MASKED and pattern.visible is not None:
+            if any_visible(tile.first, n, tile.length, tile.group, extra, pattern, size):
+                dq, dq2, dlearned = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, True)
+        else:
+            dq, dq2, dlearned = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, MASKED)
+    return dq, dq2, dlearned
+
+
+@triton.jit
+def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, nseq, scale, pattern, size, SPLIT: tl.constexpr):
+    """dq of one tile of queries; visits the keys that the forward pass visits. dsink and dlearned [T, H*G] receive the gradients of
+    sink and learned, and are None where those are."""
+    tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
+    number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
+    sequence, start, length, first = find_tile(CU, nseq, number, size.BM // size.G)
+    if first >= length:
+        return
+    tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), size.G, size.BM)
+    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
+    q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
+    do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
+    number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
+    total, share = log_denominator(lse, sink, tile, size.G)
+    change = load_row_values(delta, tile, size.G)
+    head0 = tl.program_id(1) * size.G
+    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence)
+    lowest, full_first, full_past, past = pattern.keys(first, tl.minimum(first + size.BM // size.G, length) - 1, length, head0,
+                                                       head0 + size.G - 1, extra)
+    lowest = lowest // size.BN * size.BN
+
+    sum1 = tl.zeros((size.BM, size.DP), tl.float32)
+    sum2 = tl.zeros((size.BM, size.DT), tl.float32) if size.DT else 0.0
+    row = tl.zeros((size.BM,), tl.float32) if learned is not None else 0.0
+    if SPLIT:
+        begin, end = split_range(lowest, full_first, full_past, past, size.BN)
+        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, lowest, begin, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
+        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, begin, end, scale, number, total, change, sum1, sum2, row, extra, pattern, size, False)
+        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, end, past, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
+    else:
+        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, lowest, past, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
+
+    base, offs = row_pointer(dq, tile, size.G)
+    store_rows(base, offs, sum1 * scale, size.D, size.DP, tile.live)
+    if size.DT:
+        store_rows(base + size.DP, offs, sum2 * scale, size.D - size.DP, size.DT, tile.live)
+    if sink is not None:
+        store_row_values(dsink, -share * change, tile, size.G)
+    if learned is not None:
+        store_row_values(dlearned, row, tile, size.G)

@@ -1,0 +1,157 @@
+# kernels/attention/core.py - what the passes of attention share: tiles of queries and keys, scores, the online softmax.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes: q [T, H*G, D], k [T, H, D], v [T, H, E], o [T, H*G, E], lse and delta [T, H*G]. T counts the tokens of all sequences, H the
+key/value heads, G the query heads of each key/value head. A tile of queries has BM rows: BM // G tokens with all G query heads of one
+key/value head. A head width that is not a power of two is read in two slices, the first DP columns and a tail of DT columns.
+"""
+from typing import NamedTuple
+
+import triton
+import triton.language as tl
+from kernels.tiles import load_rows
+
+LOG2E: tl.constexpr = tl.constexpr(1.4426950408889634)
+LN2: tl.constexpr = tl.constexpr(0.6931471805599453)
+
+
+class Rows(NamedTuple):
+    """A tensor [T, heads, width] or [T, heads]: its first element, and the strides of tokens and heads in elements."""
+    ptr: tl.tensor
+    token: tl.tensor
+    head: tl.tensor
+
+
+class Pattern(NamedTuple):
+    """Which keys a query attends to, and what changes a score. Functions that are None have no effect.
+
+    `inputs` is a tuple of everything that the functions read besides positions and heads; `extra` is that tuple after `load`, which
+    replaces pointers by the values of one sequence. `learned` is the learned number of each row, [BM, 1]. keys and queries return
+    (first, full_first, full_past, past): nothing outside first .. past-1 is visible, and everything in full_first .. full_past-1 is
+    visible to all.
+    """
+    inputs: tl.tensor
+    mask: tl.tensor             # (t, pos, head, extra) -> bool: whether the query at position t attends to the key at position pos
+    keys: tl.tensor             # (t0, t1, length, head0, head1, extra): the keys that queries t0 to t1 attend to
+    queries: tl.tensor          # (pos0, pos1, length, head0, head1, extra): the queries that attend to keys pos0 to pos1
+    visible: tl.tensor = None   # (t0, t1, pos0, pos1, head0, head1, extra) -> bool: whether any of the queries attends to any of the keys
+    score: tl.tensor = None     # (s, t, pos, head, extra, learned) -> the score that the softmax uses; s is q.k * scale
+    score_grad: tl.tensor = None    # (s, t, pos, head, extra, learned) -> d score / d s
+    learned_grad: tl.tensor = None  # (s, t, pos, head, extra, learned) -> d score / d learned
+    load: tl.tensor = None      # (inputs, sequence) -> extra
+    causal: tl.constexpr = False    # the mask shows no key after the query, so none past the end of the sequence
+
+
+class Sizes(NamedTuple):
+    """The compile-time sizes of an attention kernel."""
+    G: tl.constexpr     # query heads of a key/value head
+    D: tl.constexpr     # width of queries and keys
+    DP: tl.constexpr    # columns of the first slice, a power of two
+    DT: tl.constexpr    # columns of the tail, a power of two, or 0
+    E: tl.constexpr     # width of values
+    EP: tl.constexpr    # E rounded up to a power of two
+    BM: tl.constexpr    # rows of a tile of queries
+    BN: tl.constexpr    # keys of a tile
+
+
+class Tile(NamedTuple):
+    """Rows of queries of one sequence and key/value head. Rows past the sequence's end repeat its last token and are not live."""
+    start: tl.tensor    # the sequence's first token in the packed tensors
+    length: tl.tensor   # tokens of the sequence
+    first: tl.tensor    # position of the tile's first token
+    group: tl.tensor    # key/value head, int64
+    t: tl.tensor        # [BM] position of each row's token
+    row: tl.tensor      # [BM] head of each row inside the group, 0 .. G-1
+    live: tl.tensor     # [BM] whether the row exists
+
+
+@triton.jit
+def query_tile(start, length, first, group, G: tl.constexpr, BM: tl.constexpr):
+    """The tile of the BM // G tokens from position `first` on."""
+    rows = tl.arange(0, BM)
+    t = tl.minimum(first + rows // G, length - 1)
+    return Tile(start, length, first, group, t, rows % G, rows // G < tl.minimum(BM // G, length - first))
+
+
+@triton.jit
+def row_pointer(x, tile, G: tl.constexpr):
+    """Pointer to the tile's first row in tensor x, and the offset of each row from it."""
+    base = x.ptr + (tile.start + tile.first).to(tl.int64) * x.token + tile.group * G * x.head
+    return base, (tile.t - tile.first) * x.token + tile.row * x.head
+
+
+@triton.jit
+def load_queries(x, tile, G: tl.constexpr, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr):
+    """Columns SKIP .. SKIP+N-1 of the tile's rows of x, [BM, NP]; columns from N on are zero."""
+    base, offs = row_pointer(x, tile, G)
+    return load_rows(base + SKIP, offs, N, NP)
+
+
+@triton.jit
+def load_row_values(x, tile, G: tl.constexpr):
+    """One number for each row of the tile, [BM]."""
+    base, offs = row_pointer(x, tile, G)
+    return tl.load(base + offs)
+
+
+@triton.jit
+def store_row_values(x, value, tile, G: tl.constexpr):
+    """Stores one number for each live row of the tile."""
+    base, offs = row_pointer(x, tile, G)
+    tl.store(base + offs, value, mask=tile.live)
+
+
+@triton.jit
+def load_keys(x, start, length, n, group, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr, BN: tl.constexpr):
+    """Columns SKIP .. SKIP+N-1 of keys n .. n+BN-1 of x, [BN, NP]; keys past the end repeat the last one."""
+    key = tl.minimum(n + tl.arange(0, BN), length - 1) - n
+    return load_rows(x.ptr + (start + n).to(tl.int64) * x.token + group * x.head + SKIP, key * x.token, N, NP)
+
+
+@triton.jit
+def split_range(first, full_first, full_past, past, STEP: tl.constexpr):
+    """Of the tiles of STEP entries from `first` on: where the wholly visible ones begin and end. Both are `first` where there are none."""
+    begin = first + (tl.maximum(full_first - first, 0) + STEP - 1) // STEP * STEP
+    end = first + tl.maximum(tl.minimum(full_past, past) - first, 0) // STEP * STEP
+    return tl.where(begin < end, begin, first), tl.where(begin < end, end, first)
+
+
+@triton.jit
+def change_scores(s, tile, pos, scale, learned, extra, pattern, G: tl.constexpr):
+    """Scores of the softmax in units of log 2, [BM, BN], from the products s of queries and keys."""
+    if pattern.score is None:
+        s = s * (scale * LOG2E)
+    else:
+        s = pattern.score(s * scale, tile.t[:, None], pos[None, :], (tile.group.to(tl.int32) * G + tile.row)[:, None], extra, learned) * LOG2E
+    return s
+
+
+@triton.jit
+def visible_keys(tile, pos, extra, pattern, G: tl.constexpr):
+    """Whether each row attends to each key, [BM, BN]."""
+    shown = pattern.mask(tile.t[:, None], pos[None, :], (tile.group.to(tl.int32) * G + tile.row)[:, None], extra)
+    if not pattern.causal:
+        shown = shown & (pos < tile.length)[None, :]
+    return shown
+
+
+@triton.jit
+def any_visible(t0, n, length, group, extra, pattern, size):
+    """Whether any token of the tile of queries from t0 on attends to any key of the tile from n on."""
+    head0 = group.to(tl.int32) * size.G
+    return pattern.visible(t0, tl.minimum(t0 + size.BM // size.G, length) - 1, n, tl.minimum(n + size.BN, length) - 1, head0,
+                           head0 + size.G - 1, extra)
+
+
+@triton.jit
+def softmax_step(s, v, peak, total, acc):
+    """One step of the online softmax over scores s [BM, BN] (units of log 2) and values v [BN, EP].
+
+    peak [BM] is the largest score so far; total [BM] and acc [BM, EP] are the sums of exp2(s - peak) and exp2(s - peak) * v
+    (FlashAttention 2, algorithm 1).
+    """
+    top = tl.maximum(peak, tl.max(s, 1))
+    base = tl.where(top == float("-inf"), 0.0, top)
+    p = tl.exp2(s - base[:, None])
+    shrink = tl.exp2(peak - base)
+    return top, total * shrink + tl.sum(p, 1), tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
