@@ -5,6 +5,7 @@
 
 #include "language/HintTypes.h"
 #include "language/Parser.h"
+#include "language/pattern/Pattern.h"
 #include "support/Error.h"
 #include "support/Names.h"
 
@@ -25,7 +26,8 @@ public:
     // Instances are read with the types, wherever these are written.
     for (bool isTypes : {true, false})
       for (const HintComment &comment : function.hints)
-        if (comment.text.starts_with("types(") == isTypes)
+        if (comment.text.starts_with("types(") == isTypes &&
+            !isPatternDirective(comment.text))
           readComment(comment);
     return std::move(hints);
   }

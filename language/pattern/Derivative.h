@@ -13,10 +13,10 @@
 // scores: the derivative of `s + slope * (pos - t)` by s is the constant 1.0.
 //
 // `modify` may use + - * / unary minus, exp, exp2, log, log2, sqrt, rsqrt, sin,
-// cos, sigmoid, tanh, abs, where, minimum, maximum, casts to float, assignments,
-// `if` on constexprs and straight-line functions of the same module. Anything
-// else that depends on the variable is an error, whose remedy is to write
-// modify_grad.
+// cos, sigmoid, tanh, abs, where, minimum, maximum, casts to float,
+// assignments, `if` on constexprs and straight-line functions of the same
+// module. Anything else that depends on the variable is an error, whose remedy
+// is to write modify_grad.
 #pragma once
 
 #include "language/pattern/Pattern.h"

@@ -1,0 +1,4 @@
+// tests/unit/language/pattern/VisibilityTest.cpp - directives of patterns.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
