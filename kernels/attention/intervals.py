@@ -33,13 +33,14 @@ def product_bounds(low, high, low2, high2):
 
 @triton.jit
 def floor_quotient(x, m):
-    """Returns x / m rounded down, where m > 0."""
+    """Returns x / m rounded down, where m > 0; some number where m <= 0."""
+    m = tl.maximum(m, 1)
     return tl.where(x >= 0, x // m, -((m - 1 - x) // m))
 
 
 @triton.jit
 def ceiling_quotient(x, m):
-    """Returns x / m rounded up, where m > 0."""
+    """Returns x / m rounded up, where m > 0; some number where m <= 0."""
     return -floor_quotient(-x, m)
 
 

@@ -20,8 +20,11 @@ FormulaPtr truthFormula(bool value) {
 FormulaPtr unknownFormula() { return makeFormula(FormulaKind::Unknown); }
 
 FormulaPtr literalFormula(Affine form, bool strict) {
-  if (form.terms.empty())
-    return truthFormula(form.constant <= 0);
+  if (isNeverNegative(scaled(form, -1)))
+    return truthFormula(true);
+  if (Affine less = addScaled(form, affineOf(Int(1)), -1);
+      isNeverNegative(less)) // form >= 1
+    return truthFormula(false);
   auto formula = makeFormula(FormulaKind::Literal);
   formula->form = std::move(form);
   formula->strict = strict;

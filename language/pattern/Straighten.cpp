@@ -22,6 +22,7 @@ struct Undecided {
 struct Unclear {};
 
 constexpr size_t maxInlinedCalls = 16;
+constexpr size_t maxSymbolSize = 2000;
 
 constexpr std::array knownFunctions = {
     "abs",     "ceil", "cdiv", "cos", "exp",     "exp2",  "floor",
@@ -112,6 +113,7 @@ private:
     }
     if (!result)
       fail(function.nameRange, "does not return a value");
+    checkSize(*result, function.nameRange);
     current = caller;
     return result;
   }
@@ -159,7 +161,14 @@ private:
     const auto *name = target.as<Name>();
     if (!name)
       fail(target.range, "assigns to something other than a name");
+    checkSize(*value, target.range);
     names[name->id] = std::move(value);
+  }
+
+  void checkSize(const Symbol &value, const SourceRange &range) const {
+    if (value.size > maxSymbolSize)
+      fail(range, "has an expression of more than " +
+                      std::to_string(maxSymbolSize) + " operations");
   }
 
   void bind(const Expr &target, const Expr &value, Environment &names) {
@@ -286,12 +295,9 @@ private:
     const SymbolPtr condition = expr(*node.test, names);
     if (isCompileTime(*condition))
       return expr(truth(condition) ? *node.body : *node.orelse, names);
-    auto symbol = std::make_shared<Symbol>();
-    symbol->kind = SymbolKind::Choice;
-    symbol->range = node.range;
-    symbol->operands = {condition, expr(*node.body, names),
-                        expr(*node.orelse, names)};
-    return symbol;
+    SymbolPtr yes = expr(*node.body, names);
+    return makeChoice(condition, std::move(yes), expr(*node.orelse, names),
+                      node.range);
   }
 
   static std::string lastName(const Expr &function) {
@@ -346,15 +352,13 @@ private:
                         std::vector<SymbolPtr> operands, Environment &names) {
     if (method)
       fail(node.range, "calls a method that the derivation does not know");
-    auto symbol = std::make_shared<Symbol>();
-    symbol->kind = SymbolKind::Call;
+    for (const Keyword &keyword : node.keywords)
+      operands.push_back(expr(*keyword.value, names));
+    auto symbol = std::make_shared<Symbol>(SymbolKind::Call, node.range,
+                                           std::move(operands));
     symbol->written = dump(*node.function);
-    symbol->range = node.range;
-    symbol->operands = std::move(operands);
-    for (const Keyword &keyword : node.keywords) {
-      symbol->operands.push_back(expr(*keyword.value, names));
+    for (const Keyword &keyword : node.keywords)
       symbol->keywords.push_back(keyword.name);
-    }
     return symbol;
   }
 
@@ -365,13 +369,7 @@ private:
         type ? dtypeFromName(lastName(*type)) : std::optional<std::string>();
     if (!known)
       fail(node.range, "casts to a type that the derivation does not know");
-    auto symbol = std::make_shared<Symbol>();
-    symbol->kind = SymbolKind::Cast;
-    symbol->name = *known;
-    symbol->written = dump(*type);
-    symbol->range = node.range;
-    symbol->operands = {std::move(operand)};
-    return symbol;
+    return makeCast(std::move(operand), *known, dump(*type), node.range);
   }
 
   SymbolPtr inlined(const Call &node, const FunctionDef &callee,

@@ -9,11 +9,17 @@
 
 namespace tessera::language {
 
-static std::shared_ptr<Symbol> make(SymbolKind kind, SourceRange range) {
-  auto symbol = std::make_shared<Symbol>();
-  symbol->kind = kind;
-  symbol->range = range;
-  return symbol;
+Symbol::Symbol(SymbolKind kind, SourceRange range,
+               std::vector<SymbolPtr> operands)
+    : kind(kind), operands(std::move(operands)), range(range) {
+  constexpr size_t most = size_t(1) << 40;
+  for (const SymbolPtr &operand : this->operands)
+    size = std::min(size + operand->size, most);
+}
+
+static std::shared_ptr<Symbol> make(SymbolKind kind, SourceRange range,
+                                    std::vector<SymbolPtr> operands = {}) {
+  return std::make_shared<Symbol>(kind, range, std::move(operands));
 }
 
 SymbolPtr makeName(std::string name, SourceRange range) {
@@ -40,9 +46,8 @@ SymbolPtr makeBinary(BinaryOp op, SymbolPtr a, SymbolPtr b, SourceRange range) {
       // The compiler reports it where the function is compiled.
     }
   }
-  auto symbol = make(SymbolKind::Binary, range);
+  auto symbol = make(SymbolKind::Binary, range, {std::move(a), std::move(b)});
   symbol->binary = op;
-  symbol->operands = {std::move(a), std::move(b)};
   return symbol;
 }
 
@@ -57,18 +62,14 @@ SymbolPtr makeUnary(SymbolKind kind, SymbolPtr a, SourceRange range) {
       // As above.
     }
   }
-  auto symbol = make(kind, range);
-  symbol->operands = {std::move(a)};
-  return symbol;
+  return make(kind, range, {std::move(a)});
 }
 
 SymbolPtr makeLogic(SymbolKind kind, SymbolPtr a, SymbolPtr b,
                     SourceRange range) {
   if (isConstant(a))
     return a->value.truth() == (kind == SymbolKind::And) ? b : a;
-  auto symbol = make(kind, range);
-  symbol->operands = {std::move(a), std::move(b)};
-  return symbol;
+  return make(kind, range, {std::move(a), std::move(b)});
 }
 
 SymbolPtr makeCompare(CompareOp op, SymbolPtr a, SymbolPtr b,
@@ -80,19 +81,31 @@ SymbolPtr makeCompare(CompareOp op, SymbolPtr a, SymbolPtr b,
       // As above.
     }
   }
-  auto symbol = make(SymbolKind::Compare, range);
+  auto symbol = make(SymbolKind::Compare, range, {std::move(a), std::move(b)});
   symbol->compare = op;
-  symbol->operands = {std::move(a), std::move(b)};
   return symbol;
 }
 
 SymbolPtr makeCall(std::string name, std::string written,
                    std::vector<SymbolPtr> operands, SourceRange range) {
-  auto symbol = make(SymbolKind::Call, range);
+  auto symbol = make(SymbolKind::Call, range, std::move(operands));
   symbol->name = std::move(name);
   symbol->written = std::move(written);
-  symbol->operands = std::move(operands);
   return symbol;
+}
+
+SymbolPtr makeCast(SymbolPtr value, std::string type, std::string written,
+                   SourceRange range) {
+  auto symbol = make(SymbolKind::Cast, range, {std::move(value)});
+  symbol->name = std::move(type);
+  symbol->written = std::move(written);
+  return symbol;
+}
+
+SymbolPtr makeChoice(SymbolPtr condition, SymbolPtr a, SymbolPtr b,
+                     SourceRange range) {
+  return make(SymbolKind::Choice, range,
+              {std::move(condition), std::move(a), std::move(b)});
 }
 
 CompareOp negated(CompareOp op) {

@@ -47,6 +47,10 @@ struct Symbol {
   std::vector<std::string> keywords; // of Call: names of the last operands
   // Where the expression is written; an unknown range for derived symbols.
   SourceRange range;
+  size_t size = 1; // of the text, in symbols
+
+  Symbol() = default;
+  Symbol(SymbolKind kind, SourceRange range, std::vector<SymbolPtr> operands);
 };
 
 // Each returns a constant where Python computes one from constants.
@@ -59,6 +63,12 @@ SymbolPtr makeLogic(SymbolKind kind, SymbolPtr a, SymbolPtr b,
                     SourceRange range = {});
 SymbolPtr makeCompare(CompareOp op, SymbolPtr a, SymbolPtr b,
                       SourceRange range = {});
+// value.to(type), written as in the source.
+SymbolPtr makeCast(SymbolPtr value, std::string type, std::string written,
+                   SourceRange range = {});
+// a if condition else b
+SymbolPtr makeChoice(SymbolPtr condition, SymbolPtr a, SymbolPtr b,
+                     SourceRange range = {});
 SymbolPtr makeCall(std::string name, std::string written,
                    std::vector<SymbolPtr> operands, SourceRange range = {});
 

@@ -7,6 +7,7 @@
 // each it prints "text", a line "gaps KEY QUERY", an import and the functions,
 // or "error" and the diagnostics, then "====".
 #include "language/Parser.h"
+#include "language/pattern/Derivative.h"
 #include "language/pattern/Visibility.h"
 
 #include <iostream>
@@ -23,12 +24,16 @@ static void printPattern(const std::string &text) {
   const language::Visibility visibility = language::deriveVisibility(pattern);
   diagnostics.insert(diagnostics.end(), visibility.diagnostics.begin(),
                      visibility.diagnostics.end());
+  const language::Gradients gradients = language::deriveGradients(pattern);
+  diagnostics.insert(diagnostics.end(), gradients.diagnostics.begin(),
+                     gradients.diagnostics.end());
   if (!diagnostics.empty())
     std::cout << "error\n" << renderDiagnostics(diagnostics) << "\n";
   else
     std::cout << "text\ngaps " << visibility.keyGaps << " "
               << visibility.queryGaps << "\n"
-              << visibility.importLine() << visibility.text;
+              << visibility.importLine() << visibility.text
+              << (gradients.text.empty() ? "" : "\n\n") << gradients.text;
 }
 
 int main() {
