@@ -7,6 +7,7 @@
 #include "language/CudaSource.h"
 #include "language/Parser.h"
 #include "language/Request.h"
+#include "language/pattern/PatternKernels.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
@@ -23,6 +24,11 @@ namespace tessera::language {
 namespace fs = std::filesystem;
 
 namespace {
+
+KernelLibrary &kernelLibrary() {
+  static auto *const library = new KernelLibrary;
+  return *library;
+}
 
 // What a name was last bound to at module level.
 struct Binding {
@@ -46,6 +52,10 @@ struct LoadedModule {
 };
 
 } // namespace
+
+void setKernelLibrary(KernelLibrary library) {
+  kernelLibrary() = std::move(library);
+}
 
 struct Program::Impl {
   FileReader reader;
@@ -203,7 +213,12 @@ std::string Program::Impl::findFile(const LoadedModule &loaded,
       break;
     folder = folder.parent_path();
   }
-  return {};
+  if (!readsDisk || !kernelLibrary() || *relative.begin() != "kernels")
+    return {};
+  const std::string path = kernelLibrary()(relative.generic_string());
+  if (!path.empty() && !modules.contains(path))
+    load(path, readFile(path));
+  return path;
 }
 
 static bool isLibrary(const ImportFrom &import) {
@@ -512,6 +527,13 @@ Program::load(const std::string &path, std::string text, FileReader reader) {
     return tryReadFile(file);
   };
   std::string normal = fs::path(path).lexically_normal().generic_string();
+  if (needsExpansion(text)) {
+    ExpandedPattern expanded =
+        expandPattern(std::make_shared<const SourceFile>(normal, text));
+    if (!expanded.diagnostics.empty())
+      throw CompileError(expanded.diagnostics);
+    text = std::move(expanded.text);
+  }
   impl.load(normal, std::move(text));
   if (const auto &found = impl.modules.at(normal).diagnostics; !found.empty())
     throw CompileError(found);

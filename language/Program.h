@@ -21,6 +21,12 @@ struct CompileRequest;
 using FileReader =
     std::function<std::optional<std::string>(const std::string &path)>;
 
+// Returns the path of a file of the package `kernels`, for example of
+// "kernels/tiles.py", or "" if there is none. Imports of that package use it
+// where no folder above the importing file has the file. The runtime sets it.
+using KernelLibrary = std::function<std::string(const std::string &file)>;
+void setKernelLibrary(KernelLibrary library);
+
 // What a module-level name stands for.
 struct Symbol {
   enum class Kind {
@@ -40,7 +46,8 @@ struct Symbol {
 // the function whose body names them, as Python would: in its own file.
 class Program : public std::enable_shared_from_this<Program> {
 public:
-  // Parses the file. Throws CompileError with all its syntax errors. The kernel
+  // Parses the file. Throws CompileError with all its syntax errors. A pattern
+  // (pattern/PatternKernels.h) is loaded with the kernels that it stands for. The kernel
   // files that it imports from are read when one of their names is looked up.
   // Without a reader, files come from disk.
   static std::shared_ptr<const Program>

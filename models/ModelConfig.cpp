@@ -6,6 +6,7 @@
 #include "support/Error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <utility>
 
 namespace tessera::models {
@@ -83,15 +84,30 @@ void validateRope(const Rope &rope) {
 
 } // namespace
 
-std::vector<std::string> CustomAttention::learnedNames() const {
+static std::vector<std::string> namesOfList(const std::string &list) {
   std::vector<std::string> names(1);
-  for (const char c : learned)
+  for (const char c : list)
     if (c == ',')
       names.emplace_back();
     else if (c != ' ')
       names.back() += c;
   std::erase(names, "");
   return names;
+}
+
+std::vector<std::string> CustomAttention::learnedNames() const {
+  return namesOfList(learned);
+}
+
+std::vector<std::string> CustomAttention::headLearnedNames() const {
+  return namesOfList(headLearned);
+}
+
+std::string CustomAttention::allLearned() const {
+  std::vector<std::string> names = headLearnedNames();
+  for (std::string &name : learnedNames())
+    names.push_back(std::move(name));
+  return fmt::format("{}", fmt::join(names, ","));
 }
 
 int64_t phiWidth(const ModelConfig &config, int64_t headDim) {

@@ -29,6 +29,9 @@ struct NsaGeometry {
 
 /// Attention by kernels of a user's file (docs/training.md).
 struct CustomAttention {
+  /// File of an attention pattern (docs/patterns.md); empty: none. A pattern
+  /// determines the values below except `constexprs`.
+  std::string pattern;
   std::string file;       ///< Kernel file; empty: none.
   std::string forward;    ///< Kernel that writes O and LSE.
   std::string backward;   ///< Kernel, or the prefix of several.
@@ -36,7 +39,13 @@ struct CustomAttention {
   /// "GATE": tensors [tokens, heads] that the kernels take besides, a learned
   /// projection of the layer's input each.
   std::string learned;
+  /// "SINK": learned tensors [heads] that the kernels take besides, one number
+  /// for each query head.
+  std::string headLearned;
   std::vector<std::string> learnedNames() const;
+  std::vector<std::string> headLearnedNames() const;
+  /// The names of both, those of `headLearned` first, separated by commas.
+  std::string allLearned() const;
 };
 
 enum class AttentionKind { Nsa, Dense, Sdpa, Kernel };

@@ -132,7 +132,7 @@ public:
     return std::get<0>(customOp.call(
         q, k, v, packing.sequenceStarts, packing.length, custom.file,
         custom.forward, custom.backward, custom.constexprs, std::nullopt,
-        maybe(learned), custom.learned));
+        maybe(learned), custom.allLearned()));
   }
 
   KernelCounts counts() const override {

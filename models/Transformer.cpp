@@ -188,6 +188,10 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
           in + "attention.learned",
           {int64_t(c.custom.learnedNames().size()) * c.heads, c.dim},
           spread(c.dim));
+    if (c.attention == AttentionKind::Kernel && !c.custom.headLearned.empty())
+      b.headLearned = make.constant(
+          in + "attention.head_learned",
+          {int64_t(c.custom.headLearnedNames().size()), c.heads}, 0);
     b.mlpNorm = make.constant(in + "mlp.norm", {c.dim}, 1);
     b.mlpIn = make.normal(in + "mlp.in", {c.mlpDim, c.dim}, spread(c.dim));
     if (c.mlp == MlpKind::SwiGlu)
@@ -275,10 +279,16 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   } else if (c.attention == AttentionKind::Dense) {
     output = source->denseAttention(query, key(0), value(0), packing);
   } else if (c.attention == AttentionKind::Kernel) {
-    at::Tensor learned;
+    std::vector<at::Tensor> parts;
+    if (b.headLearned.defined())
+      parts.push_back(b.headLearned.to(at::kFloat).expand(
+          {x.size(0), b.headLearned.size(0), c.heads}));
     if (b.learned.defined())
-      learned =
-          at::linear(x, b.learned).unflatten(1, {-1, c.heads}).to(at::kFloat);
+      parts.push_back(
+          at::linear(x, b.learned).unflatten(1, {-1, c.heads}).to(at::kFloat));
+    at::Tensor learned;
+    if (!parts.empty())
+      learned = parts.size() == 1 ? parts[0] : at::cat(parts, 1);
     output = source->customAttention(query, key(0), value(0), learned, c.custom,
                                      packing);
   } else {

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """p = exp(score - lse), ds = p * (do v^T - delta) * score_grad, dq = scale * ds k (FlashAttention 2, algorithm 2); delta is the sum of
 o * do over a row. With a sink the denominator of p includes it, as in the forward pass."""
+from typing import NamedTuple
+
 import triton
 import triton.language as tl
 from kernels.attention.core import (LOG2E, any_visible, change_scores, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range,
@@ -42,9 +44,26 @@ def score_gradient(s, dp, tile, pos, scale, learned, total, delta, keep, extra, 
     return p, raw, ds
 
 
+class LearnedSums(NamedTuple):
+    """Sums over the keys of each row, [BM], from which the gradient of the learned number follows; raw is p * (dp - delta)."""
+    raw: tl.tensor
+    slope: tl.tensor    # of p * d score / d learned
+    product: tl.tensor  # of raw * d score / d learned
+
+
 @triton.jit
-def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, MASKED: tl.constexpr):
-    """Adds what keys n .. n+BN-1 contribute to dq / scale and to the gradient of the learned numbers."""
+def learned_gradient(sums, share, delta):
+    """The gradient of each row's learned number, [BM].
+
+    It is the sum of raw * slope, in which an error e of delta would appear as e * sum(p * slope): large where the slopes are, as the
+    distances of ALiBi. sum(raw) is share * delta without the error (share is the sink's part of the denominator), so that e is known.
+    """
+    return sums.product + (share * delta - sums.raw) * sums.slope
+
+
+@triton.jit
+def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr):
+    """Adds what keys n .. n+BN-1 contribute to dq / scale and to the sums for the learned numbers."""
     pos = n + tl.arange(0, size.BN)
     k1 = load_keys(k, tile.start, tile.length, n, tile.group, 0, size.D, size.DP, size.BN)
     v1 = load_keys(v, tile.start, tile.length, n, tile.group, 0, size.E, size.EP, size.BN)
@@ -55,29 +74,29 @@ def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, dl
     else:
         s = tl.dot(q, tl.trans(k1))
     keep = visible_keys(tile, pos, extra, pattern, size.G) if MASKED else None
-    _, raw, ds = score_gradient(s, dp, tile, pos, scale, learned, total, delta, keep, extra, pattern, size.G)
+    p, raw, ds = score_gradient(s, dp, tile, pos, scale, learned, total, delta, keep, extra, pattern, size.G)
     if pattern.learned_grad is not None:
         head = (tile.group.to(tl.int32) * size.G + tile.row)[:, None]
         slope = pattern.learned_grad(s * scale, tile.t[:, None], pos[None, :], head, extra, learned)
         if MASKED:
             slope = tl.where(keep, slope, 0.0)
-        dlearned += tl.sum(raw * slope, 1)
+        sums = LearnedSums(sums.raw + tl.sum(raw, 1), sums.slope + tl.sum(p * slope, 1), sums.product + tl.sum(raw * slope, 1))
     dq = tl.dot(ds.to(k1.dtype), k1, dq)
     if size.DT:
         dq2 = tl.dot(ds.to(k1.dtype), k2, dq2)
-    return dq, dq2, dlearned
+    return dq, dq2, sums
 
 
 @triton.jit
-def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, MASKED: tl.constexpr):
+def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr):
     """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
     for n in range(first, past, size.BN):
         if MASKED and pattern.visible is not None:
             if any_visible(tile.first, n, tile.length, tile.group, extra, pattern, size):
-                dq, dq2, dlearned = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, True)
+                dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, True)
         else:
-            dq, dq2, dlearned = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, dlearned, extra, pattern, size, MASKED)
-    return dq, dq2, dlearned
+            dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED)
+    return dq, dq2, sums
 
 
 @triton.jit
@@ -104,7 +123,8 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
 
     sum1 = tl.zeros((size.BM, size.DP), tl.float32)
     sum2 = tl.zeros((size.BM, size.DT), tl.float32) if size.DT else 0.0
-    row = tl.zeros((size.BM,), tl.float32) if learned is not None else 0.0
+    row = tl.zeros((size.BM,), tl.float32)
+    row = LearnedSums(row, row, row)
     if SPLIT:
         begin, end = split_range(lowest, full_first, full_past, past, size.BN)
         sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, lowest, begin, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
@@ -120,4 +140,4 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
     if sink is not None:
         store_row_values(dsink, -share * change, tile, size.G)
     if learned is not None:
-        store_row_values(dlearned, row, tile, size.G)
+        store_row_values(dlearned, learned_gradient(row, share, change), tile, size.G)

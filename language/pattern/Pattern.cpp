@@ -275,8 +275,6 @@ bool isPatternDirective(std::string_view hint) {
 
 bool isPattern(std::string_view text) {
   for (std::string_view line : splitLines(text)) {
-    if (line.starts_with("def sees(") || line.starts_with("def modify("))
-      return true;
     line = trimSpaces(line);
     if (!line.starts_with('#'))
       continue;

@@ -74,8 +74,8 @@ struct Pattern {
   const LearnedParameter *findLearned(std::string_view name) const;
 };
 
-// True if the text contains a directive `# tessera: pattern`, or defines `sees`
-// or `modify` at module level. Searches the text and does not parse it.
+// True if the text contains a directive of a pattern. Searches the text and
+// does not parse it. A file of kernels may have a function `sees`, too.
 bool isPattern(std::string_view text);
 
 // True if the text of a hint (without `# tessera:`) is a directive of a

@@ -87,6 +87,9 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
   TESSERA_CHECK(!gradLse || wantsDelta, opName,
                 "lse has a gradient, which only a backward with a parameter "
                 "DELTA can take; use o alone");
+  TESSERA_CHECK(!gradLse || !kernels->forward.has("SINK"), opName,
+                "lse has a gradient, which kernels with a sink do not pass on; "
+                "use o alone");
   const Tensor dout = outputGradient(a, gradO);
   NamedTensors tensors = {{"Q", a.q},
                           {"K", a.k},

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <mutex>
 
 namespace tessera::runtime {
@@ -100,6 +101,20 @@ std::vector<std::string> backwardNames(const std::string &file,
   return found;
 }
 
+// An integer, or else a finite float.
+std::optional<ConstexprValue> numberOf(const std::string &text) {
+  const char *first = text.data(), *last = first + text.size();
+  int64_t integer = 0;
+  if (const auto [stop, code] = std::from_chars(first, last, integer);
+      code == std::errc() && stop == last)
+    return integer;
+  double real = 0;
+  if (const auto [stop, code] = std::from_chars(first, last, real);
+      code == std::errc() && stop == last && std::isfinite(real))
+    return real;
+  return std::nullopt;
+}
+
 Constexprs parseConstants(const std::string &text) {
   Constexprs result;
   for (size_t at = 0; at < text.size();) {
@@ -112,15 +127,13 @@ Constexprs parseConstants(const std::string &text) {
     if (item.empty())
       continue;
     const size_t equals = item.find('=');
-    int64_t value = 0;
-    const char *last = item.data() + item.size();
-    const char *first =
-        equals == std::string::npos ? last : item.data() + equals + 1;
-    const auto [stop, code] = std::from_chars(first, last, value);
-    if (equals == 0 || first == last || code != std::errc() || stop != last)
+    const auto value = equals == std::string::npos || equals == 0
+                           ? std::nullopt
+                           : numberOf(item.substr(equals + 1));
+    if (!value)
       throw Error("constexprs has `" + item + "`",
-                  "write NAME=integer, separated by commas: W=16, STEP=4");
-    result[item.substr(0, equals)] = value;
+                  "write NAME=number, separated by commas: W=16, CAP=30.0");
+    result[item.substr(0, equals)] = *value;
   }
   return result;
 }

@@ -4,9 +4,11 @@
 #include "runtime/launch/Describe.h"
 
 #include "language/Evaluate.h"
+#include "language/pattern/Pattern.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 
+#include <cctype>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -104,6 +106,26 @@ std::optional<StrideName> strideName(std::string_view parameter) {
   }
   result.dimension = parameter.back() == 't' ? 0 : 1;
   return result;
+}
+
+std::vector<std::string> learnedOfPattern(const std::string &file) {
+  const auto program = language::Program::loadFile(findKernelFile(file));
+  const SourceFile &source = *program->main().file;
+  if (!language::isPattern(source.text()))
+    throw Error(source.path() + " is not a pattern",
+                "a pattern has a line `# tessera: pattern(...)` above its "
+                "function sees or modify; attention.kernel names a file of "
+                "kernels");
+  std::vector<Diagnostic> ignored; // the program has been loaded
+  std::vector<std::string> names;
+  for (const auto &learned :
+       language::readPattern(program->main(), ignored).learned) {
+    std::string name = learned.name;
+    for (char &c : name)
+      c = char(std::toupper(static_cast<unsigned char>(c)));
+    names.insert(name == "SINK" ? names.begin() : names.end(), name);
+  }
+  return names;
 }
 
 } // namespace tessera::runtime

@@ -57,4 +57,9 @@ struct StrideName {
 };
 std::optional<StrideName> strideName(std::string_view parameter);
 
+/// Returns the names of the learned tensors of an attention pattern as its
+/// kernels take them, the sink first: {"SINK", "SLOPE"}. Throws Error if the
+/// file is not a pattern, and CompileError if it has errors.
+std::vector<std::string> learnedOfPattern(const std::string &file);
+
 } // namespace tessera::runtime

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/FindFile.h"
 
+#include "language/Program.h"
 #include "support/ArgumentError.h"
 #include "support/File.h"
 #include "support/Log.h"
@@ -84,6 +85,17 @@ fs::path findOurs(const fs::path &inside) {
   return {};
 }
 
+// Lets kernel files outside our folders import from our kernels.
+void shareKernels() {
+  static const bool shared = [] {
+    language::setKernelLibrary([](const std::string &file) {
+      return findOurs(fs::path(file).lexically_relative("kernels")).string();
+    });
+    return true;
+  }();
+  (void)shared;
+}
+
 // Whoever runs a build of one checkout in the folder of another should know
 // whose kernels run.
 void warnOfAnother(const fs::path &used, const fs::path &here) {
@@ -124,6 +136,7 @@ void warnOfAnother(const fs::path &used, const fs::path &here) {
 } // namespace
 
 std::string findKernelFile(const std::string &given) {
+  shareKernels();
   const fs::path path = given;
   if (path.is_absolute()) {
     if (isFile(path))
@@ -177,6 +190,7 @@ std::string nameAmongOurs(const std::string &file) {
 }
 
 std::string findTypedFile(const std::string &path) {
+  shareKernels();
   return isFile(path) ? fs::canonical(path).string() : findKernelFile(path);
 }
 

@@ -201,7 +201,7 @@ Shape packedShape(std::vector<int64_t> lengths, int64_t heads) {
       std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
   shape.sizes["S"] =
       lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  shape.sizes["B"] = int64_t(lengths.size());
+  shape.sizes["B"] = shape.sizes["nseq"] = int64_t(lengths.size());
   shape.sizes["H"] = heads;
   shape.text = joined(lengths, "+") + " H=" + std::to_string(heads);
   shape.lengths = std::move(lengths);

@@ -8,6 +8,7 @@
 #include "language/Decorators.h"
 #include "language/Manifest.h"
 #include "language/Program.h"
+#include "language/pattern/Pattern.h"
 #include "language/Remarks.h"
 #include "ptx/ResourceReport.h"
 #include "runtime/Kernel.h"
@@ -273,6 +274,17 @@ int listCuda(const std::string &path) {
   return 0;
 }
 
+// Prints the kernels that a pattern stands for.
+int printPattern(const language::Program &program) {
+  const SourceFile &file = *program.main().file;
+  if (!language::isPattern(file.text()))
+    throw Error(file.path() + " is not a pattern",
+                "a pattern has a line `# tessera: pattern(...)` above its "
+                "function sees or modify (docs/patterns.md)");
+  std::fputs(file.text().c_str(), stdout);
+  return 0;
+}
+
 int run(const Options &options) {
   if (options.json && !options.list)
     throw Error("--json is a form of --list",
@@ -300,6 +312,8 @@ int run(const Options &options) {
     }
     if (options.list)
       return list(*program);
+    if (options.emit == "pattern")
+      return printPattern(*program);
     jobs = makeJobs(options, *program);
   }
   const std::set<std::string> stages =
@@ -346,7 +360,7 @@ Command addCompile(CLI::App &app) {
       "--emit", options->emit,
       "what to write, separated by commas; CPU: tile, loops, llvm, asm, so; "
       "GPU: tile, layout, llvm, ptx, cubin, sass, report, header; meta, all; "
-      "default: the code and meta");
+      "default: the code and meta; pattern prints the kernels of a pattern");
   addOut(*verb, options->folder, "folder to write to")->capture_default_str();
   verb->footer(
       "Examples:\n"
@@ -359,6 +373,7 @@ Command addCompile(CLI::App &app) {
       "--target sm_80 \\\n      --emit all -o out\n"
       "  tessera compile add.py -k add -s \"*fp32:16, *fp32:16, i32, 1024\" "
       "--target sm_90 \\\n      --num-warps 8 --emit ptx,report\n"
+      "  tessera compile kernels/patterns/sink_window.py --emit pattern\n"
       "  tessera compile kernels/cuda/attention.cu --kernel window_fwd "
       "--target "
       "sm_80 -o out\n\n"

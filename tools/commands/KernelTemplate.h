@@ -7,8 +7,9 @@
 
 namespace tessera::tools {
 
-// The text of tools/templates/kernel.py and kernel_test.py; NAME stands for the
-// name of the kernel.
+// The text of tools/templates/pattern.py, kernel.py and kernel_test.py; NAME
+// stands for the name of the pattern or kernel.
+std::string patternTemplate();
 std::string kernelTemplate();
 std::string kernelTestTemplate();
 

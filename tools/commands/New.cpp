@@ -62,12 +62,9 @@ std::string filled(std::string text, const std::string &name) {
   return text;
 }
 
-int run(const NewOptions &options) {
-  validateName(options.name);
-  const fs::path folder = options.folder;
-  const fs::path kernel = folder / (options.name + ".py");
-  const fs::path test = folder / (options.name + "_test.py");
-  for (const fs::path &path : {kernel, test}) {
+// Fails if a file exists; creates the folder.
+void prepare(const fs::path &folder, const std::vector<fs::path> &files) {
+  for (const fs::path &path : files) {
     std::error_code ignored;
     if (fs::symlink_status(path, ignored).type() != fs::file_type::not_found)
       throw Error(path.string() + " exists",
@@ -78,6 +75,27 @@ int run(const NewOptions &options) {
   if (failed)
     throw Error("cannot create " + folder.string() + ": " + failed.message(),
                 "choose another folder with --dir");
+}
+
+int writePattern(const NewOptions &options) {
+  validateName(options.name);
+  const fs::path file = fs::path(options.folder) / (options.name + ".py");
+  prepare(options.folder, {file});
+  writeFile(file, filled(patternTemplate(), options.name));
+  std::printf("wrote %s, a sliding window. Next:\n"
+              "  edit sees(), which tells the keys that a query attends to\n"
+              "  tessera check %s\n"
+              "  tessera train attention=%s\n"
+              "docs/patterns.md explains what a pattern may contain.\n",
+              file.c_str(), file.c_str(), file.c_str());
+  return 0;
+}
+
+int writeKernel(const NewOptions &options) {
+  validateName(options.name);
+  const fs::path kernel = fs::path(options.folder) / (options.name + ".py");
+  const fs::path test = fs::path(options.folder) / (options.name + "_test.py");
+  prepare(options.folder, {kernel, test});
   writeFile(kernel, filled(kernelTemplate(), options.name));
   writeFile(test, filled(kernelTestTemplate(), options.name));
   std::printf("wrote %s and %s\n"
@@ -95,21 +113,32 @@ int run(const NewOptions &options) {
 
 Command addNew(CLI::App &app) {
   auto options = std::make_shared<NewOptions>();
-  CLI::App *verb = app.add_subcommand("new", "Start a kernel of your own");
+  CLI::App *verb =
+      app.add_subcommand("new", "Start a pattern or a kernel of your own");
   verb->require_subcommand(1);
+  CLI::App *pattern = verb->add_subcommand(
+      "pattern", "Write NAME.py, an attention pattern of a dozen lines to edit");
   CLI::App *kernel = verb->add_subcommand(
       "kernel", "Write NAME.py, an attention kernel to edit, and its test");
-  kernel->add_option("name", options->name, "such as dilated_window")
-      ->required();
-  kernel->add_option("--dir", options->folder, "folder to write to")
-      ->capture_default_str();
-  for (CLI::App *each : {verb, kernel})
-    each->footer("Example:\n"
+  for (CLI::App *each : {pattern, kernel}) {
+    each->add_option("name", options->name, "such as dilated_window")
+        ->required();
+    each->add_option("--dir", options->folder, "folder to write to")
+        ->capture_default_str();
+  }
+  for (CLI::App *each : {verb, pattern, kernel})
+    each->footer("Examples:\n"
+                 "  tessera new pattern dilated_window\n"
                  "  tessera new kernel dilated_window --dir kernels/mine\n\n"
-                 "The file holds a forward kernel, a plain reference, both "
-                 "backward kernels, instances and\nconfigurations. Nothing is "
-                 "overwritten.");
-  return {verb, [options] { return run(*options); }};
+                 "A pattern is a function that tells which keys a query "
+                 "attends to; tessera derives the kernels.\n"
+                 "A kernel file holds a forward kernel, a plain reference, "
+                 "both backward kernels, instances and\nconfigurations. "
+                 "Nothing is overwritten.");
+  return {verb, [options, pattern] {
+            return pattern->parsed() ? writePattern(*options)
+                                     : writeKernel(*options);
+          }};
 }
 
 } // namespace tessera::tools

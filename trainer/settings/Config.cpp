@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Config.h"
 
+#include "runtime/launch/Describe.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
@@ -47,10 +49,16 @@ const Setting &settingNamed(const std::string &name, const std::string &place) {
                               : fmt::format("did you mean '{}'?", nearest));
 }
 
+/// `attention: FILE.py` is the short form of attention.pattern.
+std::string keyOf(const std::string &name, const std::string &text) {
+  return name == "attention" && text.ends_with(".py") ? "attention.pattern"
+                                                      : name;
+}
+
 /// Adds the value of a file, in which a setting may stand only once.
 void addOnce(Entries &entries, const std::string &name, const std::string &text,
              const std::string &place) {
-  const Setting &s = settingNamed(name, place);
+  const Setting &s = settingNamed(keyOf(name, text), place);
   const auto [at, added] = entries.insert({s.key, {text, place, name}});
   if (!added)
     throw Error(fmt::format("{}: {} is given again, after {}{}", place, name,
@@ -76,6 +84,15 @@ std::string listText(const YAML::Node &list) {
   return text;
 }
 
+/// "window=64, sinks=4" of a map of parameters.
+std::string parametersText(const YAML::Node &map) {
+  std::string text;
+  for (const auto &item : map)
+    text += (text.empty() ? "" : ", ") + item.first.as<std::string>() + "=" +
+            (item.second.IsScalar() ? item.second.Scalar() : "?");
+  return text;
+}
+
 void flatten(const YAML::Node &node, const std::string &prefix,
              const std::string &file, Entries &out) {
   for (const auto &item : node) {
@@ -87,7 +104,9 @@ void flatten(const YAML::Node &node, const std::string &prefix,
       throw Error(
           fmt::format("{}: {} is nested deeper than any setting", place, key),
           allSettings);
-    if (item.second.IsMap())
+    if (item.second.IsMap() && key == "attention_params")
+      addOnce(out, key, parametersText(item.second), place);
+    else if (item.second.IsMap())
       flatten(item.second, key + ".", file, out);
     else if (item.second.IsSequence() && takesSteps(key))
       addOnce(out, key, listText(item.second), place);
@@ -122,7 +141,8 @@ void addOverrides(Entries &entries, const std::vector<std::string> &overrides) {
       throw Error(fmt::format("'{}' is no key=value", o),
                   "for example train.steps=100");
     const std::string name = o.substr(0, equal);
-    const Setting &s = settingNamed(name, "command line");
+    const Setting &s =
+        settingNamed(keyOf(name, o.substr(equal + 1)), "command line");
     entries[s.key] = {o.substr(equal + 1), "command line", name};
   }
 }
@@ -140,9 +160,35 @@ void apply(Config &config, const Entries &entries) {
 
 bool given(const Config &c, const char *key) { return c.origins.contains(key); }
 
+/// A pattern determines the kernels and the tensors that they take.
+void settlePattern(Config &c) {
+  models::CustomAttention &custom = c.model.custom;
+  const std::string name =
+      std::filesystem::path(custom.pattern).stem().string();
+  const auto determine = [&](const char *key, std::string &value,
+                             std::string derived) {
+    if (given(c, key) && value != derived)
+      throw Error(fmt::format("{} is '{}', but attention is the pattern {}", key,
+                              value, custom.pattern),
+                  "leave one of the two away");
+    value = std::move(derived);
+  };
+  determine("attention.kernel", custom.file, custom.pattern);
+  determine("attention.fwd", custom.forward, name);
+  determine("attention.bwd", custom.backward, name + "_bwd");
+  determine("attention.learned", custom.learned, "");
+  // A run that goes on elsewhere has its own copy of the file.
+  if (!given(c, "attention.head_learned"))
+    custom.headLearned =
+        fmt::format("{}", fmt::join(runtime::learnedOfPattern(custom.pattern),
+                                    ","));
+}
+
 /// `attention: {kernel: ...}` needs no kind beside it; another kind is a
 /// contradiction.
 void settleAttention(Config &c) {
+  if (!c.model.custom.pattern.empty())
+    settlePattern(c);
   const models::CustomAttention &custom = c.model.custom;
   const bool any = !custom.file.empty() || !custom.forward.empty() ||
                    !custom.backward.empty() || !custom.constexprs.empty() ||

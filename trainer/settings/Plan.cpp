@@ -99,6 +99,11 @@ std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
     parts.push_back({"attention.learned",
                      fmt::format("n_layers * {}*n_heads * dim", learned),
                      layers * learned * m.heads * m.dim});
+  const int64_t perHead = int64_t(m.custom.headLearnedNames().size());
+  if (m.attention == AttentionKind::Kernel && perHead > 0)
+    parts.push_back({"attention.head_learned",
+                     fmt::format("n_layers * {}*n_heads", perHead),
+                     layers * perHead * m.heads});
   if (!m.tiedHead)
     parts.push_back({"head", "vocabulary * dim", m.vocabulary * m.dim});
   return parts;

@@ -53,6 +53,9 @@ std::vector<Setting> runSettings() {
   return {
       SettingEntry::oneOf("attention", MEMBER(model.attention), attentionKinds,
                           "what the layers attend with"),
+      SettingEntry::of("attention.pattern", MEMBER(model.custom.pattern),
+                       "file of an attention pattern; attention=FILE.py is "
+                       "the short form"),
       SettingEntry::of("attention.kernel", MEMBER(model.custom.file),
                        "file with your attention kernels"),
       SettingEntry::of("attention.fwd", MEMBER(model.custom.forward),
@@ -60,9 +63,13 @@ std::vector<Setting> runSettings() {
       SettingEntry::of("attention.bwd", MEMBER(model.custom.backward),
                        "backward kernel, or the start of the names of several"),
       SettingEntry::of("attention.constexprs", MEMBER(model.custom.constexprs),
-                       "for these kernels: W=16, STEP=4"),
+                       "for these kernels: W=16, STEP=4; parameters of a pattern")
+          .also("attention_params"),
       SettingEntry::of("attention.learned", MEMBER(model.custom.learned),
                        "tensors [tokens, heads] they take besides: GATE"),
+      SettingEntry::of("attention.head_learned",
+                       MEMBER(model.custom.headLearned),
+                       "learned tensors [heads] they take besides: SINK"),
       SettingEntry::oneOf("kernels", MEMBER(kernels), kernelSources,
                           "compiled kernels, or plain torch operations"),
       SettingEntry::of("out", MEMBER(out), "run folder")

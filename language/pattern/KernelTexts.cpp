@@ -1,0 +1,120 @@
+// language/pattern/KernelTexts.cpp - texts of the kernels of a pattern.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "language/pattern/KernelTexts.h"
+
+#include <cassert>
+
+namespace tessera::language {
+
+// Evaluates the mask for every pair of a query and a key, in two passes, and
+// shares no code with kernels/attention.
+const char *const referenceKernel =
+    R"(# One program for each row. Accumulators have the type of Q, so that gradients can be compared in fp64.
+# tessera: grid(S, H * G, B)
+@triton.jit
+def $NAME$_ref(Q, K, V, O, LSE, CU, $TENSORS$scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh$STRIDES$,
+               G: tl.constexpr, D: tl.constexpr, E: tl.constexpr$PARAMETERS$):
+    t = tl.program_id(0)
+    head = tl.program_id(1)
+    sequence = tl.program_id(2)
+    start = tl.load(CU + sequence)
+    length = tl.load(CU + sequence + 1) - start
+    if t >= length:
+        return
+    d = tl.arange(0, triton.next_power_of_2(D))
+    e = tl.arange(0, triton.next_power_of_2(E))
+    q = tl.load(Q + (start + t) * sqt + head * sqh + d, mask=d < D, other=0.0)
+    keys = K + start * skt + head // G * skh + d
+    values = V + start * svt + head // G * svh + e
+$VALUES$    peak = tl.full((1,), float("-inf"), Q.dtype.element_ty)
+    for pos in range(0, length):
+        s = tl.sum(q * tl.load(keys + pos * skt, mask=d < D, other=0.0)) * scale
+$MODIFY$        peak = tl.where($SEES$, tl.maximum(peak, s), peak)
+    base = tl.where(peak == float("-inf"), 0.0, peak)
+    total = tl.zeros((1,), Q.dtype.element_ty)
+    acc = tl.zeros((triton.next_power_of_2(E),), Q.dtype.element_ty)
+    for pos in range(0, length):
+        s = tl.sum(q * tl.load(keys + pos * skt, mask=d < D, other=0.0)) * scale
+$MODIFY$        p = tl.where($SEES$, tl.exp(s - base), 0.0)
+        total += p
+        acc += p * tl.load(values + pos * svt, mask=e < E, other=0.0)
+    weight = tl.where(total == 0.0, 1.0, total$SINK_WEIGHT$)
+    tl.store(O + (start + t) * sot + head * soh + e, acc / weight, mask=e < E)
+    tl.store(LSE + head * T + start + t + tl.arange(0, 1), peak + tl.log(tl.where(total == 0.0, 1.0, total)))
+)";
+
+const char *const forwardKernel =
+    R"($HEAD$# tessera: grid(T // (BM // G) + B, H)
+@triton.autotune(
+    configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 128, "BN": 64}, num_warps=8, num_stages=2),
+        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=3),
+    ],
+    key=["G", "D", "E"],
+)
+@triton.jit(do_not_specialize=["T", "nseq"])
+def $NAME$(Q, K, V, O, LSE, CU, $TENSORS$scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh$STRIDES$,
+           $SIZES$$PARAMETERS$):
+    """Attention of the pattern, forward: one tile of queries."""
+    forward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(O, sot, soh), Rows(LSE, 1, T), $SINK$, $LEARNED$,
+            CU, nseq, scale, $PATTERN$,
+            Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
+)";
+
+const char *const queryGradientKernel =
+    R"($HEAD$# tessera: grid(T // (BM // G) + B, H)
+@triton.autotune(
+    configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
+        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
+    ],
+    key=["G", "D", "E"],
+)
+@triton.jit(do_not_specialize=["T", "nseq"])
+def $NAME$_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, $GRADIENTS$scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh$STRIDES$,
+                  $SIZES$$PARAMETERS$):
+    """Attention of the pattern, backward: dq of one tile of queries."""
+    backward_q(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
+               Rows(DQ, sdqt, sdqh), $SINK$, $DSINK$, $LEARNED$, $DLEARNED$,
+               CU, nseq, scale, $PATTERN$,
+               Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
+)";
+
+const char *const keyGradientKernel =
+    R"($HEAD$# tessera: grid(H, T // BN + B)
+@triton.autotune(
+    configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
+        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
+    ],
+    key=["G", "D", "E"],
+)
+@triton.jit(do_not_specialize=["T", "nseq"])
+def $NAME$_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, $TENSORS$scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
+                    sdkt, sdkh, sdvt, sdvh$STRIDES$,
+                    $SIZES$$PARAMETERS$):
+    """Attention of the pattern, backward: dk and dv of one tile of keys."""
+    backward_kv(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
+                Rows(DK, sdkt, sdkh), Rows(DV, sdvt, sdvh), $SINK$, $LEARNED$,
+                CU, nseq, scale, $PATTERN$,
+                Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
+)";
+
+std::string fillIn(std::string text,
+                   const std::map<std::string, std::string> &pieces) {
+  for (size_t at = text.find('$'); at != std::string::npos;
+       at = text.find('$', at)) {
+    const size_t end = text.find('$', at + 1);
+    assert(end != std::string::npos);
+    const std::string &piece = pieces.at(text.substr(at + 1, end - at - 1));
+    text.replace(at, end + 1 - at, piece);
+    at += piece.size();
+  }
+  return text;
+}
+
+} // namespace tessera::language

@@ -1,0 +1,22 @@
+// language/pattern/KernelTexts.h - texts of the kernels of a pattern.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace tessera::language {
+
+// The texts have names in $: "def $NAME$_ref(Q, K, ...". PatternKernels.cpp says what
+// each name stands for.
+extern const char *const referenceKernel;
+extern const char *const forwardKernel;
+extern const char *const queryGradientKernel;
+extern const char *const keyGradientKernel;
+
+// The text with all names in $ replaced.
+std::string fillIn(std::string text,
+                   const std::map<std::string, std::string> &pieces);
+
+} // namespace tessera::language
