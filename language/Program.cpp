@@ -60,6 +60,7 @@ void setKernelLibrary(KernelLibrary library) {
 struct Program::Impl {
   FileReader reader;
   bool readsDisk = false;
+  KernelLibrary library;
   std::map<std::string, LoadedModule> modules; // by path
   std::vector<std::shared_ptr<const SourceFile>> files;
   const Module *mainModule = nullptr;
@@ -213,11 +214,11 @@ std::string Program::Impl::findFile(const LoadedModule &loaded,
       break;
     folder = folder.parent_path();
   }
-  if (!readsDisk || !kernelLibrary() || *relative.begin() != "kernels")
+  if (!library || *relative.begin() != "kernels")
     return {};
-  const std::string path = kernelLibrary()(relative.generic_string());
+  const std::string path = library(relative.generic_string());
   if (!path.empty() && !modules.contains(path))
-    load(path, readFile(path));
+    load(path, readsDisk ? readFile(path) : reader(path).value_or(""));
   return path;
 }
 
@@ -523,6 +524,8 @@ Program::load(const std::string &path, std::string text, FileReader reader) {
   std::shared_ptr<Program> program(new Program);
   Impl &impl = *program->impl;
   impl.readsDisk = !reader;
+  if (impl.readsDisk)
+    impl.library = kernelLibrary();
   impl.reader = reader ? std::move(reader) : [](const std::string &file) {
     return tryReadFile(file);
   };
@@ -548,13 +551,21 @@ std::shared_ptr<const Program> Program::load(const CompileRequest &request) {
   std::map<std::string, std::string> texts;
   for (const RequestSource &source : request.sources)
     texts[source.path] = source.text;
-  return load(request.sources[0].path, request.sources[0].text,
-              [texts](const std::string &path) -> std::optional<std::string> {
-                auto found = texts.find(path);
-                if (found == texts.end())
-                  return std::nullopt;
-                return found->second;
-              });
+  std::shared_ptr<const Program> program =
+      load(request.sources[0].path, request.sources[0].text,
+           [texts](const std::string &path) -> std::optional<std::string> {
+             auto found = texts.find(path);
+             if (found == texts.end())
+               return std::nullopt;
+             return found->second;
+           });
+  program->impl->library = [texts](const std::string &file) {
+    for (const auto &[path, text] : texts)
+      if (path.ends_with("/" + file))
+        return path;
+    return std::string();
+  };
+  return program;
 }
 
 std::shared_ptr<const Program> Program::loadFile(const std::string &path) {

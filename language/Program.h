@@ -47,9 +47,9 @@ struct Symbol {
 class Program : public std::enable_shared_from_this<Program> {
 public:
   // Parses the file. Throws CompileError with all its syntax errors. A pattern
-  // (pattern/PatternKernels.h) is loaded with the kernels that it stands for. The kernel
-  // files that it imports from are read when one of their names is looked up.
-  // Without a reader, files come from disk.
+  // (pattern/PatternKernels.h) is loaded with the kernels that it stands for.
+  // The kernel files that it imports from are read when one of their names is
+  // looked up. Without a reader, files come from disk.
   static std::shared_ptr<const Program>
   load(const std::string &path, std::string text, FileReader reader = nullptr);
   // The program of a request, from its sources alone.

@@ -16,15 +16,16 @@ struct Transformer::Block {
   at::Tensor keyFilter, valueFilter; // of nsa.phi=conv
   BlockMlp keyPhi, valuePhi;         // of nsa.phi=mlp_pe
   at::Tensor learned;                // for attention kernels of a user's file
-  at::Tensor headLearned;            // [names, Hq] for the same kernels
+  at::Tensor headLearned;            // [names * Hq] for the same kernels
   at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
 
   std::vector<at::Tensor> attentionWeights() const {
-    return defined({attentionNorm, projection, output, gateIn, gateInBias,
-                    gateOut, gateOutBias, keyFilter, valueFilter, learned, headLearned,
-                    keyPhi.position, keyPhi.in, keyPhi.inBias, keyPhi.out,
-                    valuePhi.position, valuePhi.in, valuePhi.inBias,
-                    valuePhi.out, valuePhi.outBias});
+    return defined(
+        {attentionNorm, projection,      output,       gateIn,
+         gateInBias,    gateOut,         gateOutBias,  keyFilter,
+         valueFilter,   learned,         headLearned,  keyPhi.position,
+         keyPhi.in,     keyPhi.inBias,   keyPhi.out,   valuePhi.position,
+         valuePhi.in,   valuePhi.inBias, valuePhi.out, valuePhi.outBias});
   }
   std::vector<at::Tensor> mlpWeights() const {
     return defined({mlpNorm, mlpIn, mlpGate, mlpOut});

@@ -191,7 +191,7 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
     if (c.attention == AttentionKind::Kernel && !c.custom.headLearned.empty())
       b.headLearned = make.constant(
           in + "attention.head_learned",
-          {int64_t(c.custom.headLearnedNames().size()), c.heads}, 0);
+          {int64_t(c.custom.headLearnedNames().size()) * c.heads}, 0);
     b.mlpNorm = make.constant(in + "mlp.norm", {c.dim}, 1);
     b.mlpIn = make.normal(in + "mlp.in", {c.mlpDim, c.dim}, spread(c.dim));
     if (c.mlp == MlpKind::SwiGlu)
@@ -281,8 +281,9 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   } else if (c.attention == AttentionKind::Kernel) {
     std::vector<at::Tensor> parts;
     if (b.headLearned.defined())
-      parts.push_back(b.headLearned.to(at::kFloat).expand(
-          {x.size(0), b.headLearned.size(0), c.heads}));
+      parts.push_back(b.headLearned.to(at::kFloat)
+                          .view({1, -1, c.heads})
+                          .expand({x.size(0), -1, -1}));
     if (b.learned.defined())
       parts.push_back(
           at::linear(x, b.learned).unflatten(1, {-1, c.heads}).to(at::kFloat));

@@ -104,8 +104,8 @@ def $NAME$_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, $TENSORS$scale, T, nseq
                 Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
 )";
 
-std::string fillIn(std::string text,
-                   const std::map<std::string, std::string> &pieces) {
+std::string replaceNames(std::string text,
+                         const std::map<std::string, std::string> &pieces) {
   for (size_t at = text.find('$'); at != std::string::npos;
        at = text.find('$', at)) {
     const size_t end = text.find('$', at + 1);

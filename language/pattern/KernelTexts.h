@@ -8,15 +8,15 @@
 
 namespace tessera::language {
 
-// The texts have names in $: "def $NAME$_ref(Q, K, ...". PatternKernels.cpp says what
-// each name stands for.
+// The texts have names in $: "def $NAME$_ref(Q, K, ...". PatternKernels.cpp
+// says what each name stands for.
 extern const char *const referenceKernel;
 extern const char *const forwardKernel;
 extern const char *const queryGradientKernel;
 extern const char *const keyGradientKernel;
 
 // The text with all names in $ replaced.
-std::string fillIn(std::string text,
-                   const std::map<std::string, std::string> &pieces);
+std::string replaceNames(std::string text,
+                         const std::map<std::string, std::string> &pieces);
 
 } // namespace tessera::language

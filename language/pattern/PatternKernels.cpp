@@ -39,14 +39,13 @@ std::string smallValue(const Value &value, int64_t limit) {
 // Names that the text of a kernel uses for itself.
 bool isTaken(const std::string &name) {
   static const std::vector<std::string> taken = {
-      "acc",    "base",  "d",     "e",    "extra",  "head",    "keys", "length",
-      "p",      "peak",  "pos",   "q",    "s",      "scale",   "sequence",
-      "start",  "t",     "tl",    "total", "triton", "values", "weight", "nseq",
-      "inputs", "learned"};
+      "acc",      "base",  "d",      "e",      "extra", "head",   "keys",
+      "length",   "p",     "peak",   "pos",    "q",     "s",      "scale",
+      "sequence", "start", "t",      "tl",     "total", "triton", "values",
+      "weight",   "nseq",  "inputs", "learned"};
   return std::find(taken.begin(), taken.end(), name) != taken.end() ||
-         std::any_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isupper(c);
-         });
+         std::any_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isupper(c); });
 }
 
 bool takes(const FunctionDef *function, std::string_view parameter) {
@@ -83,12 +82,31 @@ bool isCausal(const FunctionDef *sees) {
   return result && result->value && isCausal(*result->value);
 }
 
+// A file's name becomes the name of a kernel and the beginning of others.
+bool isKernelName(const std::string &name) {
+  static const std::vector<std::string> taken = {
+      "backward_kv", "backward_q", "forward",     "key_range",
+      "kernels",     "modify",     "modify_grad", "query_range",
+      "sees",        "sees_tile",  "tl",          "triton"};
+  return !name.empty() && (name[0] < '0' || name[0] > '9') &&
+         std::all_of(
+             name.begin(), name.end(),
+             [](unsigned char c) { return std::isalnum(c) || c == '_'; }) &&
+         std::find(taken.begin(), taken.end(), name) == taken.end();
+}
+
 class Checker {
 public:
   Checker(const Pattern &pattern, std::vector<Diagnostic> &diagnostics)
       : pattern(pattern), diagnostics(diagnostics) {}
 
   void check() {
+    const std::string &path = pattern.module->file->path();
+    const std::string name = std::filesystem::path(path).stem().string();
+    if (!isKernelName(name))
+      report({}, "`" + name + "` cannot be the name of a pattern",
+             "its kernels are named after the file: use letters, digits and _, "
+             "and no name of a function of patterns");
     for (const PatternParameter &p : pattern.parameters)
       checkName(p.name, p.range);
     for (const PerSequence &p : pattern.perSequence)
@@ -118,15 +136,18 @@ private:
   void checkLearned(const LearnedParameter &p) {
     if (!std::all_of(p.name.begin(), p.name.end(),
                      [](char c) { return c >= 'a' && c <= 'z'; }))
-      report(p.range, "the learned parameter `" + p.name +
-                          "` has a character that is not a lower-case letter",
+      report(p.range,
+             "the learned parameter `" + p.name +
+                 "` has a character that is not a lower-case letter",
              "its strides are named after it: write for example slope=[Hq]");
     if (p.shape != std::vector<std::string>{"Hq"})
-      report(p.range, "the learned parameter `" + p.name + "` has the shape [" +
-                          joined(p.shape, ", ") + "]",
+      report(p.range,
+             "the learned parameter `" + p.name + "` has the shape [" +
+                 joined(p.shape, ", ") + "]",
              "write " + p.name + "=[Hq]: one number for each query head");
     if (!takes(pattern.modify, p.name) && p.name != "sink")
-      report(p.range, "no function takes the learned parameter `" + p.name + "`",
+      report(p.range,
+             "no function takes the learned parameter `" + p.name + "`",
              "`modify` may take it; a parameter named sink joins the "
              "denominator of the softmax");
   }
@@ -253,9 +274,9 @@ std::string Writer::adapters() const {
     for (size_t i = 0; i < pattern.perSequence.size(); ++i)
       values.push_back("tl.load(inputs[" + std::to_string(values.size()) +
                        "] + sequence)");
-    text += adapter("load", "inputs, sequence",
-                    "(" + joined(values, ", ") +
-                        (values.size() == 1 ? ",)" : ")"));
+    text +=
+        adapter("load", "inputs, sequence",
+                "(" + joined(values, ", ") + (values.size() == 1 ? ",)" : ")"));
   }
   return text;
 }
@@ -350,7 +371,8 @@ std::string Writer::rows(const LearnedParameter *parameter,
 
 Pieces Writer::common() const {
   Pieces pieces = {{"NAME", name}};
-  std::string &tensors = pieces["TENSORS"], &withGradients = pieces["GRADIENTS"],
+  std::string &tensors = pieces["TENSORS"],
+              &withGradients = pieces["GRADIENTS"],
               &strides = pieces["STRIDES"], &parameters = pieces["PARAMETERS"];
   for (const LearnedParameter *p : {sink, learned})
     if (p) {
@@ -386,25 +408,24 @@ void Writer::addReference(Pieces &pieces) const {
                 " + (start + t) * s" + p->name + "t + head * s" + p->name +
                 "h)\n";
   pieces["SINK_WEIGHT"] = sink ? " + tl.exp(" + sink->name + " - base)" : "";
-  pieces["SEES"] = pattern.sees
-                       ? "sees(" + joined(parametersOf(pattern.sees), ", ") + ")"
-                       : "sees(t, pos)";
-  pieces["MODIFY"] = pattern.modify
-                         ? "        s = modify(" +
-                               joined(parametersOf(pattern.modify), ", ") +
-                               ")\n"
-                         : "";
+  pieces["SEES"] =
+      pattern.sees ? "sees(" + joined(parametersOf(pattern.sees), ", ") + ")"
+                   : "sees(t, pos)";
+  pieces["MODIFY"] =
+      pattern.modify ? "        s = modify(" +
+                           joined(parametersOf(pattern.modify), ", ") + ")\n"
+                     : "";
 }
 
 std::string Writer::kernels() const {
   Pieces pieces = common();
   addReference(pieces);
-  std::string text = "\n\n" + fillIn(referenceKernel, pieces);
+  std::string text = "\n\n" + replaceNames(referenceKernel, pieces);
   const auto add = [&](const char *kernel, const std::string &value,
                        const std::string &hints) {
     pieces["PATTERN"] = value;
     pieces["HEAD"] = hints;
-    text += "\n\n" + fillIn(kernel, pieces);
+    text += "\n\n" + replaceNames(kernel, pieces);
   };
   add(forwardKernel, patternValue(visibility.keyGaps, false),
       head("", "Q K V O", "LSE", false));

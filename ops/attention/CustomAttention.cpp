@@ -148,6 +148,7 @@ struct Function : torch::autograd::Function<Function> {
           std::optional<double> scale, const MaybeTensor &learned,
           const std::string &learnedNames) {
     at::AutoDispatchBelowADInplaceOrView below;
+    ctx->set_materialize_grads(false); // backward() asks which are defined
     static const auto op = findOp<std::tuple<Tensor, Tensor>(
         const Tensor &, const Tensor &, const Tensor &, const Tensor &,
         c10::SymInt, Text, Text, Text, Text, std::optional<double>,

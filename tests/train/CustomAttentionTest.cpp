@@ -111,7 +111,7 @@ TEST_F(CustomAttention, WrongKernelsAreRefused) {
   refused({"attention.bwd="}, "attention.bwd is missing");
   refused({"attention.constexprs=W=4,STEPS=2"}, "sets `STEPS`");
   refused({"attention.constexprs=W=4, D=8"}, "it follows from the model");
-  refused({"attention.constexprs=W=four"}, "write NAME=integer");
+  refused({"attention.constexprs=W=four"}, "write NAME=number");
   refused({"attention.kernel=nowhere.py"}, "no kernel file nowhere.py");
   refused({"attention.kernel=kernels/nsa/select_fwd.py",
            "attention.fwd=select_fwd"},

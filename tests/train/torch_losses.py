@@ -30,6 +30,8 @@ import nsa_reference as reference  # noqa: E402
 LAYERS, DIM, HEADS, GROUPS, SIZE, HIDDEN, LENGTH, BATCH = 2, 64, 4, 2, 16, 128, 128, 4
 BLOCK, STRIDE, SELECTION, KEPT, WINDOW = 8, 4, 16, 4, 16
 WARMUP, DECAY, CLIP = 20, 0.1, 1.0
+# Patterns of kernels/patterns, and their parameters.
+PATTERNS = {"sink_window": "window=16, first=4", "strided": "local=8, stride=8", "alibi": ""}
 BOUND = {"fp32": 1e-3, "bf16": 1e-2}
 EARLY, EARLY_BOUND = 40, {"fp32": 1e-5, "bf16": 1e-2}
 MOVED, PART = 1e-7, 50
@@ -46,6 +48,9 @@ def text(size):
 
 
 def run(folder, out, attention, precision, steps, *more):
+    if attention in PATTERNS:
+        more = ("attention_params=" + PATTERNS[attention], *more)
+        attention = "kernels/patterns/%s.py" % attention
     done = subprocess.run(
         [os.environ["TRAIN_PROGRAM"], "train", "attention=" + attention, "runtime.precision=" + precision, "panel=false", "threads=1",
          "data.path=" + str(folder / "text"), "data.order=sequential", "out=" + str(folder / out), "model.dim=%d" % DIM,
@@ -94,6 +99,26 @@ def attend(q, k, v, mask):
     return output.transpose(1, 2).reshape(len(q), q.shape[1], -1)
 
 
+def pattern(name, query, keys, values, learned):
+    """A pattern of kernels/patterns as attention under a mask; `learned` has a number for each head, or is None."""
+    apart = [x.reshape(BATCH, LENGTH, -1, SIZE).transpose(1, 2) for x in (query, keys, values)]
+    k, v = (x.repeat_interleave(HEADS // GROUPS, 1) for x in apart[1:])
+    t, pos = torch.arange(LENGTH)[:, None], torch.arange(LENGTH)[None, :]
+    scores = apart[0] @ k.transpose(2, 3) / math.sqrt(SIZE)
+    mask = pos <= t
+    if name == "sink_window":
+        mask = mask & ((t - pos < WINDOW) | (pos < 4))
+    elif name == "strided":
+        mask = mask & ((t - pos < 8) | ((t - pos) % 8 == 0))
+    elif name == "alibi":
+        scores = scores - learned[None, :, None, None] * (t - pos)
+    scores = scores.masked_fill(~mask, -math.inf)
+    if name == "sink_window":
+        scores = torch.cat([scores, learned[None, :, None, None].expand(BATCH, HEADS, LENGTH, 1)], 3)
+    output = scores.softmax(3)[..., :LENGTH] @ v
+    return output.transpose(1, 2).reshape(BATCH * LENGTH, HEADS, SIZE)
+
+
 def norm(x, weight):
     y = x.float()
     return (y * torch.rsqrt(y.square().mean(-1, keepdim=True) + 1e-6) * weight.float()).to(x.dtype)
@@ -140,6 +165,9 @@ def forward(w, tokens, attention, p):
             hidden = torch.nn.functional.silu(y @ at["gate.in"].T + at["gate.in_bias"])
             logits = (hidden @ at["gate.out"].T + at["gate.out_bias"]).float().reshape(-1, GROUPS, 3)
             output = nsa(query, keys, values, logits, p)
+        elif attention in PATTERNS:
+            learned = at.get("attention.head_learned")
+            output = pattern(attention, query, keys[0], values[0], None if learned is None else learned.float())
         else:
             output = attend(query, keys[0], values[0], p.dense)
         x = x + output.to(x.dtype).reshape(len(tokens), -1) @ at["attention.output"].T

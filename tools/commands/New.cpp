@@ -27,14 +27,17 @@ struct NewOptions {
 // A name that is a module, a function and part of other names.
 void validateName(const std::string &name) {
   static const std::vector<std::string> taken = {
-      "False",  "None",     "True",   "and",        "as",        "assert",
-      "async",  "await",    "break",  "class",      "continue",  "def",
-      "del",    "elif",     "else",   "except",     "finally",   "for",
-      "from",   "global",   "if",     "import",     "in",        "is",
-      "lambda", "nonlocal", "not",    "or",         "pass",      "raise",
-      "return", "try",      "while",  "with",       "yield",     "triton",
-      "torch",  "tl",       "kernel", "kernels",    "sees",      "first_key",
-      "math",   "os",       "sys",    "past_query", "load_rows", "needed"};
+      "False",     "None",      "True",    "and",        "as",
+      "assert",    "async",     "await",   "break",      "class",
+      "continue",  "def",       "del",     "elif",       "else",
+      "except",    "finally",   "for",     "from",       "global",
+      "if",        "import",    "in",      "is",         "lambda",
+      "nonlocal",  "not",       "or",      "pass",       "raise",
+      "return",    "try",       "while",   "with",       "yield",
+      "triton",    "torch",     "tl",      "kernel",     "kernels",
+      "sees",      "first_key", "forward", "backward_q", "backward_kv",
+      "modify",    "math",      "os",      "sys",        "past_query",
+      "load_rows", "needed"};
   const bool letters =
       !name.empty() && name.size() <= 48 &&
       std::all_of(name.begin(), name.end(), [](char c) {
@@ -117,7 +120,8 @@ Command addNew(CLI::App &app) {
       app.add_subcommand("new", "Start a pattern or a kernel of your own");
   verb->require_subcommand(1);
   CLI::App *pattern = verb->add_subcommand(
-      "pattern", "Write NAME.py, an attention pattern of a dozen lines to edit");
+      "pattern",
+      "Write NAME.py, an attention pattern of a dozen lines to edit");
   CLI::App *kernel = verb->add_subcommand(
       "kernel", "Write NAME.py, an attention kernel to edit, and its test");
   for (CLI::App *each : {pattern, kernel}) {

@@ -15,7 +15,7 @@ namespace tessera::trainer {
 bool usesMuon(const models::Parameter &p, const Config &config) {
   return config.optimizer == OptimizerKind::Muon && p.value.dim() == 2 &&
          decays(p) && p.name.starts_with("blocks.") &&
-         !p.name.ends_with("learned");
+         !p.name.ends_with(".learned");
 }
 
 at::Tensor orthogonalized(const at::Tensor &matrix, at::ScalarType type) {

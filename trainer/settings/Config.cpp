@@ -168,8 +168,8 @@ void settlePattern(Config &c) {
   const auto determine = [&](const char *key, std::string &value,
                              std::string derived) {
     if (given(c, key) && value != derived)
-      throw Error(fmt::format("{} is '{}', but attention is the pattern {}", key,
-                              value, custom.pattern),
+      throw Error(fmt::format("{} is '{}', but attention is the pattern {}",
+                              key, value, custom.pattern),
                   "leave one of the two away");
     value = std::move(derived);
   };
@@ -179,9 +179,8 @@ void settlePattern(Config &c) {
   determine("attention.learned", custom.learned, "");
   // A run that goes on elsewhere has its own copy of the file.
   if (!given(c, "attention.head_learned"))
-    custom.headLearned =
-        fmt::format("{}", fmt::join(runtime::learnedOfPattern(custom.pattern),
-                                    ","));
+    custom.headLearned = fmt::format(
+        "{}", fmt::join(runtime::learnedOfPattern(custom.pattern), ","));
 }
 
 /// `attention: {kernel: ...}` needs no kind beside it; another kind is a

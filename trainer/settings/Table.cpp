@@ -62,8 +62,9 @@ std::vector<Setting> runSettings() {
                        "forward kernel of the file"),
       SettingEntry::of("attention.bwd", MEMBER(model.custom.backward),
                        "backward kernel, or the start of the names of several"),
-      SettingEntry::of("attention.constexprs", MEMBER(model.custom.constexprs),
-                       "for these kernels: W=16, STEP=4; parameters of a pattern")
+      SettingEntry::of(
+          "attention.constexprs", MEMBER(model.custom.constexprs),
+          "for these kernels: W=16, STEP=4; parameters of a pattern")
           .also("attention_params"),
       SettingEntry::of("attention.learned", MEMBER(model.custom.learned),
                        "tensors [tokens, heads] they take besides: GATE"),

@@ -1,0 +1,9 @@
+"""tests/helpers/run_tessera.py - runs the program `tessera`. SPDX-License-Identifier: Apache-2.0"""
+import subprocess
+
+from repository import PROGRAM
+
+
+def tessera(*arguments, cwd=None):
+    """The finished process; its standard error is part of its output."""
+    return subprocess.run([PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd, check=False)

@@ -1,0 +1,47 @@
+# tests/patterns/library_test.py - every pattern of kernels/patterns against its reference, forward and gradients.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TESSERA_DEVICE names the device of the kernels; the reference runs on the CPU, in fp64 where gradients are compared. The instances have 1, 2, 6
+and 16 query heads for each key/value head, in fp32 and bf16, and batches with empty sequences. Differences of the reference take most of the
+time, so the simulator compares the gradients of one instance."""
+import os
+
+import pytest
+from repository import ROOT
+from run_tessera import tessera
+
+FILES = sorted((ROOT / "kernels/patterns").glob("*.py"))
+
+
+def test_the_library_is_there():
+    assert len(FILES) >= 9
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_kernels_match_the_reference(path):
+    device = os.environ.get("TESSERA_DEVICE", "cpu")
+    only = [] if device == "cpu" else ["-i", f"{path.stem}_f32"]
+    done = tessera("check", path, "--device", device, *only)
+    assert done.returncode == 0, done.stdout
+    assert f"{path.stem}_bwd_dq, {path.stem}_bwd_dkdv against finite differences" in done.stdout
+    if only:
+        done = tessera("check", path, "--device", device, "--no-gradients")
+        assert done.returncode == 0, done.stdout
+    for instance in ("f32", "narrow_f32", "wide_bf16", "bf16"):
+        assert f"  {path.stem}_{instance} " in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_is_short(path):
+    lines = [line for line in path.read_text().splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert len(lines) <= 30
+
+
+def test_the_printed_kernels_are_a_file_of_their_own(tmp_path):
+    path = ROOT / "kernels/patterns/window.py"
+    printed = tessera("compile", path, "--emit", "pattern").stdout
+    assert printed.startswith(path.read_text())
+    copy = tmp_path / "window.py"
+    copy.write_text(printed)
+    assert tessera("compile", copy, "--emit", "pattern").stdout == printed
+    assert tessera("compile", copy, "--list").stdout == tessera("compile", path, "--list").stdout

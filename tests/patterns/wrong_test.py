@@ -1,0 +1,100 @@
+# tests/patterns/wrong_test.py - patterns with mistakes: what `tessera check` finds, and what is refused with place and remedy.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+from run_tessera import tessera
+
+WINDOW = '''import triton
+import triton.language as tl
+
+
+# tessera: pattern(window=64)
+@triton.jit
+def sees(t, pos, window: tl.constexpr):
+    return (pos <= t) & (t - pos < window)
+'''
+BIAS = '''import triton
+import triton.language as tl
+
+
+# tessera: pattern(cap=5.0)
+@triton.jit
+def modify(s, t, pos, head, cap: tl.constexpr):
+    return cap * (2.0 * tl.sigmoid(2.0 * s / cap) - 1.0)
+'''
+
+
+def written(folder, text, name="mine.py"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_range_that_hides_a_key_is_found(tmp_path):
+    text = WINDOW + '''
+
+@triton.jit
+def key_range(t0, t1, length, window: tl.constexpr):
+    return tl.maximum(t0 - window + 2, 0), tl.maximum(t1 - window + 1, 0), t0 + 1, t1 + 1
+'''
+    done = tessera("check", written(tmp_path, text), "-i", "mine_f32", "--no-gradients")
+    assert done.returncode == 1 and "WRONG" in done.stdout, done.stdout
+
+
+def test_a_tile_that_hides_a_key_is_found(tmp_path):
+    text = WINDOW.replace("t - pos < window", "(t - pos < window) | (pos < 4)") + '''
+
+@triton.jit
+def sees_tile(t0, t1, pos0, pos1, window: tl.constexpr):
+    return (pos0 <= t1) & (t0 - pos1 < window), False
+'''
+    done = tessera("check", written(tmp_path, text), "-i", "mine_f32", "--no-gradients")
+    assert done.returncode == 1 and "WRONG" in done.stdout, done.stdout
+
+
+def test_a_wrong_derivative_is_found(tmp_path):
+    right = '''
+
+@triton.jit
+def modify_grad(s, t, pos, head, cap: tl.constexpr):
+    y = tl.sigmoid(2.0 * s / cap)
+    return 4.0 * y * (1.0 - y)
+'''
+    assert tessera("check", written(tmp_path, BIAS + right), "-i", "mine_f32").returncode == 0
+    done = tessera("check", written(tmp_path, BIAS + right.replace("4.0", "3.9")), "-i", "mine_f32")
+    assert done.returncode == 1 and "WRONG" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("text, name, place, message", [
+    (WINDOW.replace("window=64", "windw=64"), "mine.py", "mine.py:5:", "window"),
+    (WINDOW.replace("window", "base"), "mine.py", "mine.py:5:", "the kernels of a pattern use the name `base`"),
+    (WINDOW.replace("pattern(", "learned(slope=[Hq])\n# tessera: pattern("), "mine.py", "mine.py:5:", "no function takes the learned parameter `slope`"),
+    (WINDOW.replace("pattern(", "learned(sink=[T])\n# tessera: pattern("), "mine.py", "mine.py:5:", "write sink=[Hq]"),
+    (WINDOW.replace("t - pos < window", "tl.load(t + pos) < window"), "mine.py", "mine.py:8:", "HINT"),
+    (WINDOW, "forward.py", "forward.py", "cannot be the name of a pattern"),
+    (WINDOW, "two words.py", "two words.py", "cannot be the name of a pattern"),
+], ids=["misspelt", "taken", "unused", "shape", "load", "module", "name"])
+def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place, message):
+    for verb in ("check", "compile"):
+        done = tessera(verb, written(tmp_path, text, name), *(["--list"] if verb == "compile" else []))
+        assert done.returncode == 1, done.stdout
+        assert place in done.stdout and message in done.stdout and "HINT" in done.stdout, done.stdout
+
+
+def test_a_file_of_kernels_is_not_a_pattern(tmp_path):
+    path = written(tmp_path, "import triton\n\n\n@triton.jit\ndef sees(x):\n    return x\n")
+    done = tessera("compile", path, "--emit", "pattern")
+    assert done.returncode == 1 and "is not a pattern" in done.stdout
+    assert "docs/patterns.md" in done.stdout
+
+
+def test_new_writes_a_pattern_that_passes_its_check(tmp_path):
+    made = tessera("new", "pattern", "near", cwd=tmp_path)
+    assert made.returncode == 0, made.stdout
+    text = (tmp_path / "near.py").read_text()
+    assert len(text.splitlines()) <= 12
+    assert tessera("check", "near.py", "-i", "near_f32", "--no-gradients", cwd=tmp_path).returncode == 0
+    again = tessera("new", "pattern", "near", cwd=tmp_path)
+    assert again.returncode == 1 and "nothing was written" in again.stdout
+    assert (tmp_path / "near.py").read_text() == text
+    assert tessera("new", "pattern", "forward", cwd=tmp_path).returncode == 1
