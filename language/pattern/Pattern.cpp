@@ -34,11 +34,14 @@ public:
   }
 
   Pattern read() {
+    const size_t before = diagnostics.size();
     for (const StmtPtr &stmt : module.body)
       if (const auto *function = stmt->as<FunctionDef>())
         for (const HintComment &comment : function->hints)
           if (isPatternDirective(comment.text))
             readDirective(comment);
+    // A name of a malformed directive may be missing.
+    const bool isComplete = diagnostics.size() == before;
     pattern.sees = module.findFunction("sees");
     pattern.modify = module.findFunction("modify");
     pattern.seesTile = module.findFunction("sees_tile");
@@ -48,9 +51,11 @@ public:
     for (const LearnedParameter &learned : pattern.learned)
       pattern.modifyGradOf.push_back(
           module.findFunction("modify_grad_" + learned.name));
-    checkFunction(pattern.sees, {"t", "pos"}, {"head"});
-    checkFunction(pattern.modify, {"s", "t", "pos", "head"}, {});
-    checkUse();
+    if (isComplete) {
+      checkFunction(pattern.sees, {"t", "pos"}, {"head"});
+      checkFunction(pattern.modify, {"s", "t", "pos", "head"}, {});
+      checkUse();
+    }
     return std::move(pattern);
   }
 

@@ -70,12 +70,21 @@ private:
   Span spanOf(const Case &one, bool every) {
     Span span;
     span.isSolved = !one.unknown;
-    for (const Case::Literal &literal : one.literals)
-      if (!solve(literal, every, span))
-        span.isSolved = false;
+    // Bounds of a block are left out where a tighter bound is there already.
+    for (bool isBlock : {false, true})
+      for (const Case::Literal &literal : one.literals)
+        if (hasQuotient(literal.form) == isBlock &&
+            !solve(literal, every, span))
+          span.isSolved = false;
     for (const SymbolPtr &uniform : one.uniforms)
       addCondition(span, print(*uniform));
     return span;
+  }
+
+  static bool hasQuotient(const Affine &form) {
+    return std::any_of(
+        form.terms.begin(), form.terms.end(),
+        [](const Term &term) { return term.atom->kind == AtomKind::Quotient; });
   }
 
   static void addCondition(Span &span, Phrase condition) {
@@ -350,15 +359,15 @@ private:
 
   // True if each literal compares positions of one scale with factors that
   // cancel for t = pos. Then each position sees itself and a contiguous range
-  // around itself, with ends that grow with the position.
+  // around itself, with ends that grow with the position, whatever the head.
   static bool hasDiagonal(const Case &one) {
     for (const Case::Literal &literal : one.literals) {
       std::map<std::string, Int> sums;
       for (const Term &term : literal.form.terms) {
-        if (term.atom->variables == NoVariable)
+        if (!(term.atom->variables & (Query | Key)))
           continue;
         const auto scale = scaleOf(*term.atom);
-        if (!scale || term.atom->variables == Head)
+        if (!scale)
           return false;
         sums[*scale] += term.factor;
       }
@@ -367,9 +376,11 @@ private:
       for (const auto &[scale, sum] : sums)
         if (sum != 0)
           return false;
-      const bool isConstant = std::all_of(
-          literal.form.terms.begin(), literal.form.terms.end(),
-          [](const Term &term) { return term.atom->variables != NoVariable; });
+      const bool isConstant =
+          std::all_of(literal.form.terms.begin(), literal.form.terms.end(),
+                      [](const Term &term) {
+                        return term.atom->variables & (Query | Key);
+                      });
       if (isConstant && literal.form.constant > 0)
         return false;
     }

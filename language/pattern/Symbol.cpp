@@ -162,6 +162,11 @@ static Binding bindingOf(BinaryOp op) {
 Phrase joinPhrases(const Phrase &a, BinaryOp op, const Phrase &b) {
   const Binding binding = bindingOf(op);
   const auto tighter = Binding(int(binding) + 1);
+  // `(a & b) | c`: few readers know which of the two binds tighter.
+  if (binding >= Binding::BitOr && binding <= Binding::BitAnd)
+    return {a.in(a.binding == binding ? binding : Binding::Shift) + " " +
+                spelling(op) + " " + b.in(Binding::Shift),
+            binding};
   // `**` groups to the right, other operators to the left.
   const bool isPower = op == BinaryOp::Pow;
   return {a.in(isPower ? tighter : binding) + " " + spelling(op) + " " +

@@ -1,4 +1,0 @@
-// tests/unit/language/pattern/VisibilityTest.cpp - directives of patterns.
-// Copyright the tessera authors.
-// SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
