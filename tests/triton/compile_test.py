@@ -12,6 +12,7 @@ import sys
 import pytest
 import triton
 from instances import instances_of, is_type
+from pattern_kernels import VISIBILITY, gradient_kernel, visibility_kernel
 from repository import ROOT
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
@@ -19,7 +20,9 @@ from triton.compiler import ASTSource
 from triton.compiler.compiler import make_backend
 
 sys.path.append(str(ROOT))  # where kernel files import from
-FILES = sorted((ROOT / "kernels").glob("*/*.py"))
+# Helpers that kernels of other files call.
+HELPERS = {"kernels/attention/intervals.py"}
+FILES = sorted(path for path in (ROOT / "kernels").glob("*/*.py") if str(path.relative_to(ROOT)) not in HELPERS)
 TARGET = GPUTarget("cuda", 80, 32)
 
 
@@ -83,3 +86,17 @@ def test_instances(path):
                 compile_to_ptx(name, source(fn, arguments))
             else:
                 make_ir(source(fn, arguments))
+
+
+@pytest.mark.parametrize("name", VISIBILITY)
+def test_derived_visibility(name):
+    fn = visibility_kernel(name)[-1].probe
+    for values in VISIBILITY[name]:
+        make_ir(source(fn, {"TILES": "*i32", "OUT": "*i32", "length": "i32", "prefix": "i32", **values}))
+
+
+@pytest.mark.parametrize("name, function, values", (("softcap", "modify_grad", {"cap": 3.0}), ("alibi", "modify_grad", {}),
+                                                    ("alibi", "modify_grad_slope", {}), ("piecewise", "modify_grad", {"cap": 3.0}),
+                                                    ("piecewise", "modify_grad", {"cap": 0.0})))
+def test_derived_gradient(name, function, values):
+    make_ir(source(gradient_kernel(name, function, values)[-1].slopes, {"S": "*fp32", "OUT": "*fp32", "slope": "fp32", **values}))

@@ -54,7 +54,8 @@ TEST(Visibility, OfKnownPatterns) {
                                      {"prefix", false, false},
                                      {"chunks", false, false},
                                      {"switch", false, false},
-                                     {"heads", false, false}}) {
+                                     {"heads", false, false},
+                                     {"mixed", true, true}}) {
     const Golden golden = goldenFile(one.name);
     const Visibility visibility = visibilityOf(golden.source);
     EXPECT_EQ(described(visibility.diagnostics), "");
