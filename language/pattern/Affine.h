@@ -102,6 +102,12 @@ public:
   std::string freshName(const std::string &name);
 
   std::vector<std::string> lines;
+  // Forms whose remainders are bounded, by their keys, with further limits that
+  // hold for the elements in question.
+  struct Limits {
+    std::vector<Affine> least, most; // without variables
+  };
+  std::map<std::string, Limits> limits;
 
 private:
   struct Piece {
@@ -112,6 +118,7 @@ private:
   Piece piece(const Term &term, bool high);
   static Phrase sum(const std::vector<Piece> &pieces, Int constant);
   Phrase atomBound(const Atom &atom, bool high);
+  std::string limitedBound(const Affine &form, bool high);
   Phrase helperBound(const std::string &helper,
                      const std::vector<std::string> &arguments, bool high);
 

@@ -146,7 +146,9 @@ private:
       if (isMinimum(symbol) || isMaximum(symbol) || symbol.name == "abs" ||
           symbol.name == "cdiv")
         return joinTypes(symbol, 0);
-      return UniformType::Other;
+      return symbol.name == "int" || symbol.name == "next_power_of_2"
+                 ? UniformType::Integer
+                 : UniformType::Other;
     case SymbolKind::Cast:
       return isWideInteger(symbol.name) &&
                      joinTypes(symbol, 0) != UniformType::Other
@@ -330,12 +332,20 @@ private:
     }
   }
 
+  static bool isUniformForm(const Affine &form) {
+    return std::all_of(
+        form.terms.begin(), form.terms.end(),
+        [](const Term &term) { return term.atom->kind == AtomKind::Uniform; });
+  }
+
   static Affine product(const Affine &a, const Affine &b) {
+    if (a.terms.empty())
+      return scaled(b, a.constant);
+    if (b.terms.empty())
+      return scaled(a, b.constant);
     for (bool first : {true, false}) {
       const Affine &factor = first ? a : b, &other = first ? b : a;
-      if (factor.terms.empty())
-        return scaled(other, factor.constant);
-      if (factor.variables() != NoVariable)
+      if (!isUniformForm(factor))
         continue;
       BoundWriter writer({}, {}, unusedHelpers());
       return affineOf(
@@ -353,7 +363,8 @@ private:
   // form // divisor or form % divisor.
   Quantity divided(AtomKind kind, const Affine &form,
                    const SymbolPtr &divisor) {
-    if (!isUniform(*divisor))
+    // `t - t - 5` is a number here and would be divided as Python divides.
+    if (!isUniform(*divisor) || form.variables() == NoVariable)
       return {};
     if (divisor->kind == SymbolKind::Constant) {
       if (*divisor->value.asInt() <= 0)

@@ -43,6 +43,17 @@ Phrase BoundWriter::helperBound(const std::string &helper,
   return {high ? known->second.second : known->second.first};
 }
 
+std::string BoundWriter::limitedBound(const Affine &form, bool high) {
+  std::string text = bound(form, high).text;
+  const auto known = limits.find(form.key());
+  if (known == limits.end())
+    return text;
+  for (const Affine &limit : high ? known->second.most : known->second.least)
+    text = std::string(high ? "tl.minimum(" : "tl.maximum(") + text + ", " +
+           bound(limit, high).text + ")";
+  return text;
+}
+
 Phrase BoundWriter::atomBound(const Atom &atom, bool high) {
   auto side = [&](size_t i, bool up) {
     return bound(atom.operands[i], up).text;
@@ -59,7 +70,9 @@ Phrase BoundWriter::atomBound(const Atom &atom, bool high) {
                        atom.uniform);
   case AtomKind::Remainder:
     return helperBound("remainder_bounds",
-                       {side(0, false), side(0, true), atom.uniform.text},
+                       {limitedBound(atom.operands[0], false),
+                        limitedBound(atom.operands[0], true),
+                        atom.uniform.text},
                        high);
   case AtomKind::Minimum:
     return {"tl.minimum(" + side(0, high) + ", " + side(1, high) + ")"};

@@ -25,9 +25,12 @@ constexpr size_t maxInlinedCalls = 16;
 constexpr size_t maxSymbolSize = 2000;
 
 constexpr std::array knownFunctions = {
-    "abs",     "ceil", "cdiv", "cos", "exp",     "exp2",  "floor",
-    "log",     "log2", "max",  "min", "maximum", "rsqrt", "minimum",
-    "sigmoid", "sin",  "sqrt", "tan", "tanh",    "where"};
+    "abs",     "ceil",  "cdiv",    "cos",
+    "exp",     "exp2",  "floor",   "int",
+    "log",     "log2",  "max",     "min",
+    "maximum", "rsqrt", "minimum", "next_power_of_2",
+    "sigmoid", "sin",   "sqrt",    "tan",
+    "tanh",    "where"};
 
 bool isKnownFunction(std::string_view name) {
   return std::find(knownFunctions.begin(), knownFunctions.end(), name) !=

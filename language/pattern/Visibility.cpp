@@ -66,6 +66,32 @@ Phrase factored(const std::vector<Conditions> &all, BinaryOp inner,
   return joinAll(common, inner);
 }
 
+// Limits of forms x in x % m, from literals of the case that compare x with a
+// uniform value.
+std::map<std::string, BoundWriter::Limits> limitsOf(const Case &one) {
+  std::map<std::string, BoundWriter::Limits> limits;
+  for (const Case::Literal &literal : one.literals)
+    for (const Term &term : literal.form.terms) {
+      if (term.atom->kind != AtomKind::Remainder)
+        continue;
+      const Affine &x = term.atom->operands[0];
+      BoundWriter::Limits own;
+      for (const Case::Literal &other : one.literals) {
+        // x + rest <= 0, or rest - x <= 0
+        const Affine rest = addScaled(other.form, x, -1);
+        const Affine negative = addScaled(other.form, x, 1);
+        if (rest.variables() == NoVariable)
+          own.most.push_back(scaled(rest, -1));
+        // A natural number has a natural remainder without this limit.
+        else if (negative.variables() == NoVariable &&
+                 !(negative.terms.empty() && negative.constant <= 0))
+          own.least.push_back(negative);
+      }
+      limits[x.key()] = std::move(own);
+    }
+  return limits;
+}
+
 // The text that some (or with `every`, each) element of the tile satisfies the
 // formula: "True", "False" or a condition on bounds.
 Phrase tileCondition(const FormulaPtr &formula, bool every,
@@ -79,6 +105,7 @@ Phrase tileCondition(const FormulaPtr &formula, bool every,
     if (!addConsequences(one))
       continue;
     Conditions conditions;
+    writer.limits = limitsOf(one);
     for (const Case::Literal &literal : one.literals) {
       Affine form = literal.form;
       if (every) { // not (lowest <= 0) is highest of 1 - form <= 0
@@ -92,10 +119,13 @@ Phrase tileCondition(const FormulaPtr &formula, bool every,
     for (const SymbolPtr &uniform : one.uniforms)
       conditions.push_back(print(*(
           every ? negateFormula(uniformFormula(uniform))->uniform : uniform)));
-    if (conditions.empty())
+    if (conditions.empty()) {
+      writer.limits.clear();
       return {every ? "False" : "True"};
+    }
     groups.push_back(std::move(conditions));
   }
+  writer.limits.clear();
   if (groups.empty())
     return {every ? "True" : "False"};
   return every ? factored(groups, BinaryOp::Or, BinaryOp::And)

@@ -50,6 +50,7 @@ TEST(Visibility, OfKnownPatterns) {
                                      {"window", false, false},
                                      {"sink_window", true, false},
                                      {"strided", true, true},
+                                     {"dilated_window", true, true},
                                      {"block_causal", false, false},
                                      {"prefix", false, false},
                                      {"chunks", false, false},

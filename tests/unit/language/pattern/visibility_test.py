@@ -120,9 +120,13 @@ def check_range(function, seen, low, high, length, trailing, what):
 
 
 def check_random(seed, count):
-    generator = random.Random(seed)
     writer = Writer(seed)
-    patterns = [writer.pattern() for _ in range(count)]
+    return check_patterns([writer.pattern() for _ in range(count)], seed)
+
+
+def check_patterns(patterns, seed):
+    """Checks random tiles. Returns how many functions with values were checked, and how many answers were exact, of how many."""
+    generator = random.Random(seed)
     checked = 0
     exact = [0, 0, 0]
     for pattern, result in zip(patterns, pattern_texts(patterns)):
@@ -157,6 +161,23 @@ def test_random_patterns(seed):
     print(f"{checked} functions with values, {count} tiles: any is exact in {some / count:.1%}, all in {every / count:.1%}")
     assert checked > 900
     assert some > 0.8 * count and every > 0.8 * count
+
+
+HEAD = """# tessera: pattern(a=4, b=2, flag=True)
+# tessera: per_sequence(p=i32)
+@triton.jit
+def sees(t, pos, p, a: tl.constexpr, b: tl.constexpr, flag: tl.constexpr):
+    return """
+
+
+@pytest.mark.parametrize("expression", (
+    "b * (t - t) * (t - pos) <= pos - 9",   # a factor that is 0
+    "(t - t - 7) // 2 + pos < a",           # a number of the run time, which does not divide as constexprs do
+    "(pos - t) // 4 >= -1", "(pos - t) % 4 >= -1", "(b - 7) // 2 + pos < t", "(p - 17) // 4 + pos <= t", "p % 5 + pos == t",
+))
+def test_expression(expression):
+    checked, _ = check_patterns([HEAD + expression + "\n"] * 20, 5)
+    assert checked == 60
 
 
 def pattern_of(expression, **defaults):
@@ -194,6 +215,7 @@ EXACT = {
     "sink_window": (CAUSAL + " & ((t - pos < window) | (pos < sinks))", {"window": (1, 5), "sinks": (0, 1, 4)}, 1, (True, False)),
     "radius": ("tl.abs(t - pos) <= radius", {"radius": (0, 2, 5)}, 1, (False, False)),
     "strided": (CAUSAL + " & ((t - pos) % step == 0)", {"step": (1, 2, 4)}, 4, (True, True)),
+    "dilated_window": (CAUSAL + " & (t - pos < window) & ((t - pos) % step == 0)", {"window": (1, 6, 9), "step": (1, 3, 4)}, 1, (True, True)),
     "block_causal": ("pos // block <= t // block", {"block": (1, 3, 4)}, 1, (False, False)),
     "chunks": ("pos // chunk == t // chunk", {"chunk": (1, 4, 7)}, 1, (False, False)),
     "causal_chunks": (CAUSAL + " & (pos // chunk == t // chunk)", {"chunk": (1, 4, 7)}, 1, (False, False)),
