@@ -113,8 +113,8 @@ private:
 
   static const std::vector<std::string> &knownHints() {
     static const std::vector<std::string> known = {
-        "instance", "cpu",   "stages", "swap_ab", "predicate",
-        "grid",     "check", "space",  "types"};
+        "instance", "cpu",   "stages", "swap_ab", "predicate",    "grid",
+        "check",    "space", "types",  "pattern", "per_sequence", "learned"};
     return known;
   }
 

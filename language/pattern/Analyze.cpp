@@ -347,17 +347,12 @@ private:
       const Affine &factor = first ? a : b, &other = first ? b : a;
       if (!isUniformForm(factor))
         continue;
-      BoundWriter writer({}, {}, unusedHelpers());
+      std::vector<std::string> helpers; // a uniform form needs none
+      BoundWriter writer({}, {}, helpers);
       return affineOf(
           makeAtom(AtomKind::Scaled, {other}, writer.bound(factor, false)));
     }
     return affineOf(makeAtom(AtomKind::Product, {a, b}));
-  }
-
-  // Uniform forms need no helper.
-  static std::vector<std::string> &unusedHelpers() {
-    static thread_local std::vector<std::string> helpers;
-    return helpers;
   }
 
   // form // divisor or form % divisor.

@@ -309,9 +309,11 @@ private:
         [&](const SymbolPtr &operand) { return isReal(*operand); });
   }
 
-  // A name that no parameter has.
+  // A name that neither a parameter nor the module has.
   std::string localName(std::string name) const {
-    while (takes(name))
+    const std::vector<std::string> names = moduleNames(*pattern.module);
+    while (takes(name) ||
+           std::find(names.begin(), names.end(), name) != names.end())
       name += "_";
     return name;
   }

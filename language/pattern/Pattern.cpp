@@ -175,6 +175,9 @@ private:
                      const std::vector<std::string> &optional) {
     if (!function)
       return;
+    if (!function->isJit)
+      report(function->nameRange, "`" + function->name + "` is not compiled",
+             "write @triton.jit above it");
     const auto &parameters = function->parameters;
     for (size_t i = 0; i < fixed.size(); ++i)
       if (i >= parameters.size() || parameters[i].name != fixed[i])

@@ -438,6 +438,28 @@ const Expr *moduleConstant(const Module &module, std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> moduleNames(const Module &module) {
+  std::vector<std::string> names;
+  auto add = [&](const Expr &target) {
+    if (const auto *name = target.as<Name>())
+      names.push_back(name->id);
+  };
+  for (const StmtPtr &stmt : module.body) {
+    if (const auto *assign = stmt->as<Assign>())
+      for (const ExprPtr &target : assign->targets)
+        add(*target);
+    else if (const auto *annotated = stmt->as<AnnAssign>())
+      add(*annotated->target);
+    else if (const auto *import = stmt->as<Import>())
+      names.push_back(import->alias);
+    else if (const auto *imported = stmt->as<ImportFrom>())
+      names.push_back(imported->alias);
+    else if (const auto *function = stmt->as<FunctionDef>())
+      names.push_back(function->name);
+  }
+  return names;
+}
+
 bool isModuleConstant(const Module &module, std::string_view name) {
   if (moduleConstant(module, name))
     return true;

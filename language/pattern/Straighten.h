@@ -35,6 +35,9 @@ struct StraightenOptions {
 StraightPath straighten(const Module &module, const FunctionDef &function,
                         const StraightenOptions &options);
 
+// Names that the module binds.
+std::vector<std::string> moduleNames(const Module &module);
+
 // True if the module binds `name` to something other than a function.
 bool isModuleConstant(const Module &module, std::string_view name);
 // The value of `name = EXPRESSION` at module level; null if there is none.

@@ -141,7 +141,8 @@ class VisibilityWriter {
 public:
   VisibilityWriter(const Pattern &pattern, const FunctionDef &sees,
                    Visibility &result)
-      : pattern(pattern), sees(sees), result(result) {
+      : pattern(pattern), sees(sees), result(result),
+        taken(moduleNames(*pattern.module)) {
     for (const Parameter &parameter : sees.parameters) {
       taken.push_back(parameter.name);
       if (parameter.name == "t" || parameter.name == "pos")

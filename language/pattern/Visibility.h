@@ -17,7 +17,8 @@
 //   of [full_first, full_past), which is empty if full_first >= full_past.
 //   0 <= first and past <= length; first > past is possible if nothing is seen.
 // * The bounds t0, t1, pos0, pos1, head0, head1 and length are run-time int32
-//   with 0 <= t0 <= t1, 0 <= pos0 <= pos1 and 0 <= head0 <= head1. Where no
+//   with 0 <= t0 <= t1, 0 <= pos0 <= pos1 and 0 <= head0 <= head1. Sums of
+//   positions and parameters, such as pos1 + window, must fit int32. Where no
 //   value of the run time is involved, a result may be a constant.
 //
 // `sees` may use t, pos, head, its parameters, module constants, arithmetic

@@ -123,6 +123,20 @@ TEST(Visibility, AvoidsNamesOfParameters) {
       << visibility.text;
 }
 
+TEST(Visibility, AvoidsNamesOfTheModule) {
+  const Visibility visibility = visibilityOf(
+      "any = 5\nt0 = 6\n\n@triton.jit\ndef sees(t, pos):\n    return pos < "
+      "any + t0\n");
+  EXPECT_NE(visibility.text.find("any_ = pos0 < any + t0\n"), std::string::npos)
+      << visibility.text;
+  EXPECT_NE(visibility.text.find("def sees_tile(t0_, t1, "), std::string::npos);
+  EXPECT_NE(gradientsOf("y = 2.0\n\n@triton.jit\ndef modify(s, t, pos, head):\n"
+                        "    return tl.sigmoid(s * y)\n")
+                .text.find("    y_ = tl.sigmoid(s * y)\n    return y_ * (1.0 - "
+                           "y_) * y\n"),
+            std::string::npos);
+}
+
 // What is not analysed hides no key and masks each tile.
 TEST(Visibility, IsOpenWhereNothingIsKnown) {
   for (const char *expression :

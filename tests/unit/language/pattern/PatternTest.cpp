@@ -121,6 +121,13 @@ TEST(Pattern, RequiresTheFixedParameters) {
       "pos, head, ...)\n");
 }
 
+TEST(Pattern, RequiresJit) {
+  EXPECT_EQ(
+      described(
+          patternOf("def sees(t, pos):\n    return pos <= t\n").diagnostics),
+      "1: `sees` is not compiled / write @triton.jit above it\n");
+}
+
 TEST(Pattern, IsFoundInText) {
   EXPECT_TRUE(isPattern("#tessera: pattern(window=4)\n"));
   EXPECT_TRUE(isPattern("import triton\n# tessera:  pattern (a=1)\n"));
