@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Analyze.h"
 
-#include "language/pattern/Straighten.h"
+#include "language/pattern/UniformType.h"
 
 #include <algorithm>
 
@@ -21,19 +21,25 @@ struct Quantity {
   bool isTruth() const { return kind == Kind::Truth; }
 };
 
+// Numbers beyond this are not analysed, so that Int holds all results.
+constexpr Int mostNumber = Int(1) << 60;
+
+bool isSmall(const Affine &form) {
+  auto isBetween = [](Int value) {
+    return -mostNumber <= value && value <= mostNumber;
+  };
+  return isBetween(form.constant) &&
+         std::all_of(form.terms.begin(), form.terms.end(),
+                     [&](const Term &term) { return isBetween(term.factor); });
+}
+
 Quantity integer(Affine form) {
+  if (!isSmall(form))
+    return {};
   return {Quantity::Kind::Integer, std::move(form), nullptr};
 }
 Quantity truth(FormulaPtr formula) {
   return {Quantity::Kind::Truth, {}, std::move(formula)};
-}
-
-enum class UniformType { Integer, Truth, Other };
-
-UniformType typeOfValue(const Value &value) {
-  if (value.is<bool>())
-    return UniformType::Truth;
-  return value.is<Int>() ? UniformType::Integer : UniformType::Other;
 }
 
 // Expansions of min, max and where into cases, for one comparison.
@@ -109,111 +115,9 @@ private:
     return choose(a, negateFormula(b), b);
   }
 
-  // The type of a uniform symbol.
-  UniformType typeOf(const Symbol &symbol) const {
-    switch (symbol.kind) {
-    case SymbolKind::Name:
-      return typeOfName(symbol.name);
-    case SymbolKind::Constant:
-      return typeOfValue(symbol.value);
-    case SymbolKind::Compare:
-    case SymbolKind::Not:
-      return UniformType::Truth;
-    case SymbolKind::And:
-    case SymbolKind::Or: {
-      // `a and b` of integers is an integer.
-      const UniformType type = joinTypes(symbol, 0);
-      return type == UniformType::Truth ? type : UniformType::Other;
-    }
-    case SymbolKind::Binary:
-      if (symbol.binary == BinaryOp::Div)
-        return UniformType::Other;
-      // True + True is an integer; True & True is not.
-      if ((symbol.binary == BinaryOp::And || symbol.binary == BinaryOp::Or ||
-           symbol.binary == BinaryOp::Xor) &&
-          joinTypes(symbol, 0) == UniformType::Truth)
-        return UniformType::Truth;
-      [[fallthrough]];
-    case SymbolKind::Negate:
-    case SymbolKind::Invert:
-      return joinTypes(symbol, 0) == UniformType::Other ? UniformType::Other
-                                                        : UniformType::Integer;
-    case SymbolKind::Choice:
-      return joinTypes(symbol, 1);
-    case SymbolKind::Call:
-      if (symbol.name == "where" && symbol.operands.size() == 3)
-        return joinTypes(symbol, 1);
-      if (isMinimum(symbol) || isMaximum(symbol) || symbol.name == "abs" ||
-          symbol.name == "cdiv")
-        return joinTypes(symbol, 0);
-      return symbol.name == "int" || symbol.name == "next_power_of_2"
-                 ? UniformType::Integer
-                 : UniformType::Other;
-    case SymbolKind::Cast:
-      return isWideInteger(symbol.name) &&
-                     joinTypes(symbol, 0) != UniformType::Other
-                 ? UniformType::Integer
-                 : UniformType::Other;
-    case SymbolKind::Opaque:
-      break;
-    }
-    return UniformType::Other;
-  }
-
-  // The common type of the operands from `first` on.
-  UniformType joinTypes(const Symbol &symbol, size_t first) const {
-    UniformType type = typeOf(*symbol.operands.at(first));
-    for (size_t i = first + 1; i < symbol.operands.size(); ++i)
-      if (const UniformType other = typeOf(*symbol.operands[i]); other != type)
-        type = other == UniformType::Other || type == UniformType::Other
-                   ? UniformType::Other
-                   : UniformType::Integer;
-    return type;
-  }
-
-  UniformType typeOfName(const std::string &name) const {
-    if (const PatternParameter *parameter = pattern.findParameter(name))
-      return typeOfValue(parameter->defaultValue);
-    if (const PerSequence *value = pattern.findPerSequence(name))
-      return value->type.starts_with("i") ? UniformType::Integer
-                                          : UniformType::Other;
-    const Expr *constant = moduleConstant(*pattern.module, name);
-    if (const auto *literal = constant ? constant->as<Constant>() : nullptr)
-      return typeOfValue(literal->value);
-    // `BLOCK = 4 * 16`: only integers have no fraction, so a form that is made
-    // of integer literals alone is an integer.
-    return constant && isIntegerExpression(*constant) ? UniformType::Integer
-                                                      : UniformType::Other;
-  }
-
-  static bool isIntegerExpression(const Expr &expr) {
-    if (const auto *literal = expr.as<Constant>())
-      return literal->value.is<Int>();
-    if (const auto *wrapped = expr.as<Call>()) // tl.constexpr(64)
-      return wrapped->arguments.size() == 1 &&
-             dump(*wrapped->function).ends_with("constexpr") &&
-             isIntegerExpression(*wrapped->arguments[0]);
-    const auto *binary = expr.as<BinOp>();
-    return binary && binary->op != BinaryOp::Div &&
-           binary->op != BinaryOp::Pow && isIntegerExpression(*binary->left) &&
-           isIntegerExpression(*binary->right);
-  }
-
-  static bool isWideInteger(const std::string &type) {
-    return type == "i32" || type == "i64";
-  }
-  static bool isMinimum(const Symbol &symbol) {
-    return (symbol.name == "minimum" || symbol.name == "min") &&
-           symbol.operands.size() == 2;
-  }
-  static bool isMaximum(const Symbol &symbol) {
-    return (symbol.name == "maximum" || symbol.name == "max") &&
-           symbol.operands.size() == 2;
-  }
-
   Quantity quantity(const SymbolPtr &symbol) {
     if (symbol->kind != SymbolKind::Opaque && isUniform(*symbol)) {
-      const UniformType type = typeOf(*symbol);
+      const UniformType type = typeOfUniform(pattern, *symbol);
       if (type == UniformType::Integer)
         return integer(uniformForm(symbol));
       return type == UniformType::Truth ? truth(uniformTruth(symbol))
@@ -268,6 +172,11 @@ private:
       return affineOf(*symbol->value.asInt());
     if (symbol->kind == SymbolKind::Negate)
       return scaled(uniformForm(symbol->operands[0]), -1);
+    const Affine form = uniformSum(symbol);
+    return isSmall(form) ? form : affineOf(uniformAtom(print(*symbol)));
+  }
+
+  Affine uniformSum(const SymbolPtr &symbol) const {
     if (symbol->kind == SymbolKind::Binary) {
       const SymbolPtr &a = symbol->operands[0], &b = symbol->operands[1];
       if (symbol->binary == BinaryOp::Add)
@@ -287,7 +196,7 @@ private:
     if (symbol->kind == SymbolKind::Constant)
       return truthFormula(symbol->value.truth());
     if (symbol->kind == SymbolKind::Not &&
-        typeOf(*symbol->operands[0]) == UniformType::Truth)
+        typeOfUniform(pattern, *symbol->operands[0]) == UniformType::Truth)
       return negateFormula(uniformTruth(symbol->operands[0]));
     const bool isAnd =
         symbol->kind == SymbolKind::And ||

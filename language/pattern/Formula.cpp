@@ -134,6 +134,18 @@ static Case both(Case a, const Case &b) {
   return a;
 }
 
+// True if a uniform condition and its negation are in the case.
+static bool isContradictory(const Case &one) {
+  return std::any_of(
+      one.uniforms.begin(), one.uniforms.end(), [&](const SymbolPtr &uniform) {
+        const std::string opposite = printText(negateSymbol(uniform));
+        return std::any_of(one.uniforms.begin(), one.uniforms.end(),
+                           [&](const SymbolPtr &other) {
+                             return printText(other) == opposite;
+                           });
+      });
+}
+
 std::optional<std::vector<Case>> casesOf(const Formula &formula) {
   switch (formula.kind) {
   case FormulaKind::True:
@@ -157,12 +169,14 @@ std::optional<std::vector<Case>> casesOf(const Formula &formula) {
     if (!more || (isAnd && result.size() * more->size() > maxCases))
       return std::nullopt;
     std::vector<Case> next = isAnd ? std::vector<Case>() : std::move(result);
-    if (isAnd)
+    if (isAnd) {
       for (const Case &a : result)
         for (const Case &b : *more)
-          next.push_back(both(a, b));
-    else
+          if (Case joined = both(a, b); !isContradictory(joined))
+            next.push_back(std::move(joined));
+    } else {
       next.insert(next.end(), more->begin(), more->end());
+    }
     result = std::move(next);
     if (result.size() > maxCases)
       return std::nullopt;

@@ -276,6 +276,8 @@ private:
     std::vector<std::string> firsts, pasts;
     for (const Span &span : spans) {
       const std::string start = firstOf(span), stop = pastOf(span);
+      // The end of an empty span may be negative.
+      isNatural &= endsAtZero || span.conditions.empty() || stop == length;
       addOnce(firsts, endsAtZero ? start : guarded(span, start, stop));
       addOnce(pasts, endsAtZero ? guarded(span, stop, "0") : stop);
     }

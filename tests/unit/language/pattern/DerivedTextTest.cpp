@@ -141,7 +141,8 @@ TEST(Visibility, AvoidsNamesOfTheModule) {
 TEST(Visibility, IsOpenWhereNothingIsKnown) {
   for (const char *expression :
        {"t * 0.5 <= pos", "(t ^ pos) == 0", "pos // t == 1", "tl.sqrt(pos) < 4",
-        "pos.to(tl.int8) < 4"}) {
+        "pos.to(tl.int8) < 4", "pos < 10 ** 30", "tl.abs() < pos",
+        "tl.where(t) < pos", "pos * 999999999999 * 999999999999 < t"}) {
     const Visibility visibility =
         visibilityOf("@triton.jit\ndef sees(t, pos):\n    return " +
                      std::string(expression) + "\n");

@@ -174,6 +174,7 @@ def sees(t, pos, p, a: tl.constexpr, b: tl.constexpr, flag: tl.constexpr):
     "b * (t - t) * (t - pos) <= pos - 9",   # a factor that is 0
     "(t - t - 7) // 2 + pos < a",           # a number of the run time, which does not divide as constexprs do
     "(pos - t) // 4 >= -1", "(pos - t) % 4 >= -1", "(b - 7) // 2 + pos < t", "(p - 17) // 4 + pos <= t", "p % 5 + pos == t",
+    "(pos < -b) & (pos >= t) & ((p > 3) | (pos > t + 4))",  # an empty range that ends before 0
 ))
 def test_expression(expression):
     checked, _ = check_patterns([HEAD + expression + "\n"] * 20, 5)
