@@ -73,7 +73,8 @@ def write_kernel(name, text):
 
 # name: values of the parameters
 VISIBILITY = {
-    "causal": [{}], "window": [{"window": 9}, {"window": 1}], "sink_window": [{"window": 9, "sinks": 4}, {"window": 5, "sinks": 0}],
+    "causal": [{}], "bidirectional": [{}], "opaque": [{}],
+    "window": [{"window": 9}, {"window": 1}], "sink_window": [{"window": 9, "sinks": 4}, {"window": 5, "sinks": 0}],
     "strided": [{"step": 4}, {"step": 1}], "dilated_window": [{"window": 9, "step": 4}],
     "block_causal": [{"block": 8}, {"block": -2}], "prefix": [{}], "chunks": [{"chunk": 8}, {"chunk": 1}],
     "switch": [{"radius": 6, "causal": True}, {"radius": 6, "causal": False}], "heads": [{"window": 5}],

@@ -56,6 +56,8 @@ TEST(Visibility, OfKnownPatterns) {
                                      {"chunks", false, false},
                                      {"switch", false, false},
                                      {"heads", false, false},
+                                     {"bidirectional", false, false},
+                                     {"opaque", true, true},
                                      {"mixed", true, true}}) {
     const Golden golden = goldenFile(one.name);
     const Visibility visibility = visibilityOf(golden.source);
