@@ -11,7 +11,7 @@ import sys
 
 import pytest
 import triton
-from instances import instances_of, is_type
+from instances import instances_of, is_type, kernel_files
 from pattern_kernels import VISIBILITY, gradient_kernel, visibility_kernel
 from repository import ROOT
 from triton._C.libtriton import ir
@@ -20,9 +20,7 @@ from triton.compiler import ASTSource
 from triton.compiler.compiler import make_backend
 
 sys.path.append(str(ROOT))  # where kernel files import from
-# Helpers that kernels of other files call.
-HELPERS = {"kernels/attention/intervals.py"}
-FILES = sorted(path for path in (ROOT / "kernels").glob("*/*.py") if str(path.relative_to(ROOT)) not in HELPERS)
+FILES = kernel_files()
 TARGET = GPUTarget("cuda", 80, 32)
 
 

@@ -4,6 +4,7 @@
 import ast
 import re
 
+from instances import kernel_files
 from repository import ROOT
 
 
@@ -11,7 +12,7 @@ def test_arguments_of_every_kernel():
     rows = {m[1]: (m[2], m[3], m[4]) for m in
             re.finditer(r"^\| `(\w+)` \(([\w/.]+)\) \| `(.*?)` ; `(.*?)` \|", (ROOT / "docs/kernels.md").read_text(), re.M)}
     wrong = []
-    for path in sorted((ROOT / "kernels").glob("*/*.py")):
+    for path in kernel_files():
         tree = ast.parse(path.read_text())
         calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
         called = {x.id for n in calls for x in (n.func, *n.args) if isinstance(x, ast.Name)}         # or given to a scan

@@ -6,6 +6,16 @@ import json
 import os
 import subprocess
 
+from repository import ROOT
+
+# Files of functions that kernels of other files call.
+HELPERS = {"kernels/attention/intervals.py"}
+
+
+def kernel_files():
+    """The files of kernels/ that hold kernels."""
+    return sorted(path for path in (ROOT / "kernels").glob("*/*.py") if str(path.relative_to(ROOT)) not in HELPERS)
+
 
 def instances_of(path):
     """{kernel: {instance: {parameter: type or value}}} of a kernel file, parameters in order: "*fp32:16" is a type, 64 a value."""
