@@ -1,7 +1,7 @@
 # bench/codegen/measure.py - one launch compiled by both compilers, run by the simulator, and its figures.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""PROGRAM names the tessera binary, SIM_ABI libtessera_sim_abi.so. tests/simulator must be on the path."""
+"""PROGRAM names the tessera binary, SIM_ABI libtessera_sim_abi.so. tests/simulator and tests/helpers must be on the path."""
 import json
 import os
 import pathlib
@@ -15,6 +15,7 @@ import unittest.mock
 import simulator
 
 from codegen import one
+from outliers import bounds
 from simulator import torch, triton
 
 TENSOR = {"HMMA", "IMMA", "BMMA", "DMMA"}
@@ -159,7 +160,8 @@ def copies(args):
 
 
 def difference(ours, theirs, unordered=False):
-    """Largest relative RMS error of a tensor of floats, as a share of its type's limit; integers must be equal. 0: the same."""
+    """Largest relative RMS error of a tensor of floats, as a share of its type's limit, or largest difference of one element, as a
+    share of its bound (docs/numerics.md, "Single elements"); integers must be equal. 0: the same."""
     worst = 0.0
     for a, b in zip(ours, theirs):
         if not isinstance(a, torch.Tensor) or a.numel() == 0:
@@ -175,7 +177,9 @@ def difference(ours, theirs, unordered=False):
             return float("inf")
         size = y[both].square().mean().sqrt().item() if both.any() else 0.0
         error = (x[both] - y[both]).square().mean().sqrt().item() if both.any() else 0.0
-        worst = max(worst, (error / size if size else error) / LIMITS[a.dtype])
+        limit = LIMITS[a.dtype]
+        single = ((x - y).abs() / bounds(y, limit))[both].max().item() if both.any() else 0.0
+        worst = max(worst, (error / size if size else error) / limit, single)
     return worst
 
 

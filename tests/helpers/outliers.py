@@ -7,18 +7,24 @@ import torch
 FACTOR = 6
 
 
-def outliers(got, want, limit, floor=0.0):
-    """Which elements of `got` are wrong; the RMS error of all is at most `limit` times the RMS of `want`. `floor`: the least RMS that
-    counts as that of `want`; where both are 0, differences are absolute."""
-    got, want = got.detach().double().cpu(), want.detach().double().cpu()
+def bounds(want, limit, floor=0.0):
+    """The largest difference from each finite element of `want`, as float64; the RMS error of all is at most `limit` times the RMS of
+    `want`. `floor`: the least RMS that counts as that of `want`; where both are 0, differences are absolute."""
+    want = want.detach().double().cpu()
     finite = torch.isfinite(want)
     squares = torch.where(finite, want, 0.0).square()
     size = max((squares.sum() / finite.sum().clamp(min=1)).sqrt().item(), floor) or 1.0
     if want.dim():  # the root mean square of the row of each element, if it is larger
         size = (squares.sum(-1, keepdim=True) / finite.sum(-1, keepdim=True).clamp(min=1)).sqrt().clamp(min=size)
-    near = (got - want).abs() <= FACTOR * limit * (size + want.abs())
+    return FACTOR * limit * (size + want.abs())
+
+
+def outliers(got, want, limit, floor=0.0):
+    """Which elements of `got` are wrong. `limit` and `floor`: as bounds."""
+    got, want = got.detach().double().cpu(), want.detach().double().cpu()
+    near = (got - want).abs() <= bounds(want, limit, floor)
     same = (got == want) | (got.isnan() & want.isnan())
-    return ~torch.where(finite, near, same)
+    return ~torch.where(torch.isfinite(want), near, same)
 
 
 def outlier_text(got, want, limit, floor=0.0):
