@@ -26,24 +26,26 @@ constexpr double sectorBytes = 32, passBytes = 128;
 // So many blocks for each slot decide the end of a launch well enough.
 constexpr uint64_t mostWaves = 16;
 
-// Cycles of the launch's blocks at any place of the grid: the product of what
-// the three axes say, each relative to the middle, linear between samples.
-// Where lists of tokens say what a block does, the middle may have less to do
-// than most and would make all others too long: the median stands for it.
-class Places {
+// Estimates a quantity (cycles, sectors) of each block of the grid from the
+// sampled blocks: the product of one factor per axis, each relative to the
+// middle block and linear between samples. Where lists of tokens decide what a
+// block does, the middle block may do less than most, and the estimate of all
+// others would be too large. So the middle counts at least as the median.
+class GridInterpolation {
 public:
-  Places(const LaunchProfile &profile, std::vector<double> cycles)
-      : grid(profile.grid), middle(std::max(cycles[0], medianOf(cycles))) {
-    cycles[0] = middle;
+  // `values`: the quantity of each sample, the middle block's first.
+  GridInterpolation(const LaunchProfile &profile, std::vector<double> values)
+      : grid(profile.grid), middle(std::max(values[0], medianOf(values))) {
+    values[0] = middle;
     for (size_t axis = 0; axis < 3; ++axis) {
       std::vector<std::pair<double, double>> known;
-      for (size_t i = 0; i < cycles.size(); ++i)
+      for (size_t i = 0; i < values.size(); ++i)
         if (onAxis(profile.samples, i, axis))
           known.emplace_back(profile.samples[i].at[axis],
-                             middle > 0 ? cycles[i] / middle : 1);
+                             middle > 0 ? values[i] / middle : 1);
       std::sort(known.begin(), known.end());
-      // A long axis is looked at in so many places.
-      const uint32_t count = std::min(grid[axis], mostPlaces);
+      // A long axis is interpolated at so many points.
+      const uint32_t count = std::min(grid[axis], mostPoints);
       for (uint32_t k = 0; k < count; ++k)
         factors[axis].push_back(between(known, (k + 0.5) / count));
     }
@@ -67,7 +69,7 @@ public:
   }
 
 private:
-  static constexpr uint32_t mostPlaces = 1 << 20;
+  static constexpr uint32_t mostPoints = 1 << 20;
 
   static double medianOf(std::vector<double> values) {
     const auto half = values.begin() + long(values.size() / 2);
@@ -76,10 +78,10 @@ private:
   }
 
   double factor(size_t axis, uint64_t at) const {
-    const std::vector<double> &places = factors[axis];
-    return places.size() == grid[axis]
-               ? places[at]
-               : places[at * places.size() / grid[axis]];
+    const std::vector<double> &points = factors[axis];
+    return points.size() == grid[axis]
+               ? points[at]
+               : points[at * points.size() / grid[axis]];
   }
 
   static bool onAxis(const std::vector<LaunchProfile::Sample> &samples,
@@ -217,11 +219,12 @@ Prediction predict(const LaunchProfile &profile, const GpuData &gpu,
     cycles.push_back(one.with(here));
     sectors.push_back(sample.work[WorkSectors]);
   }
-  const Places places(profile, cycles);
+  const GridInterpolation cyclesOf(profile, cycles);
   const double compute =
       makespan(profile.blocks(), uint64_t(gpu.rates.sms * here),
-               [&](uint64_t block) { return places(block); });
-  const double traffic = Places(profile, sectors).sum() * sectorBytes;
+               [&](uint64_t block) { return cyclesOf(block); });
+  const double traffic =
+      GridInterpolation(profile, sectors).sum() * sectorBytes;
   const double l2 = traffic / (gpu.rates.l2BytesPerCycle * c.memoryShare);
   const double dram =
       std::min(profile.bytes, traffic) /

@@ -13,7 +13,7 @@
 #include "tools/inspect/KernelPage.h"
 #include "tools/inspect/Source.h"
 #include "tools/sim/LaunchOptions.h"
-#include "tools/sim/LineTable.h"
+#include "tools/sim/LineCounters.h"
 #include "tools/sim/SassLines.h"
 
 #include <CLI/CLI.hpp>
@@ -59,8 +59,8 @@ double ratio(uint64_t a, uint64_t b) {
   return b ? static_cast<double>(a) / static_cast<double>(b) : 0;
 }
 
-std::map<std::string, LineSum> byLine(const sim::Counters &c) {
-  std::map<std::string, LineSum> lines;
+std::map<std::string, LineCounters> byLine(const sim::Counters &c) {
+  std::map<std::string, LineCounters> lines;
   for (const sim::InstructionCount &i : c.instructions) {
     if (!i.issues)
       continue;
@@ -86,7 +86,7 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
   for (const auto &[unit, cycles] : e.units)
     units[unit] = cycles;
   // Accesses of each class that has any.
-  std::map<std::string, LineSum> byClass;
+  std::map<std::string, LineCounters> byClass;
   for (const sim::InstructionCount &i : c.instructions)
     if (i.requests)
       byClass[sim::className(i.kind)].add(i);
@@ -196,8 +196,9 @@ void print(const sim::Report &report, const sim::Estimate &e,
   row("global-memory requests", c.globalRequests, text);
   row("different 128-byte lines", c.l2Lines, "");
   row("async groups in flight", c.asyncMaxGroups, "at most, in a thread");
-  std::printf("\n%s",
-              lineTable(lineRows(c.instructions, sortedBy), texts).c_str());
+  std::printf(
+      "\n%s",
+      lineCounterTable(lineRows(c.instructions, sortedBy), texts).c_str());
   std::printf("\n%s: at least %.0f cycles, %.1f us, limited by %s; %u blocks "
               "fit an SM, %.0f%% of the SMs are busy\n",
               device.name.c_str(), e.cycles, e.microseconds, e.limit.c_str(),

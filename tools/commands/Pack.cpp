@@ -14,8 +14,8 @@
 #include "support/GpuTarget.h"
 #include "support/Options.h"
 #include "tools/pack/Make.h"
+#include "tools/pack/PackListing.h"
 #include "tools/pack/Runtime.h"
-#include "tools/pack/Show.h"
 
 #include <CLI/CLI.hpp>
 
@@ -102,7 +102,7 @@ int run(const PackOptions &options) {
     if (!options.config.empty())
       throw Error("tessera pack does one thing at a time",
                   "give --show FILE or --config FILE");
-    return showPack(options.show);
+    return printPackListing(options.show);
   }
   if (options.config.empty() || options.out.empty())
     throw Error("tessera pack was not told what to pack",
@@ -129,11 +129,11 @@ int run(const PackOptions &options) {
     // What went into a pipe cannot be read again, and nothing may follow it.
     return fs::is_regular_file(options.out, error) &&
                    !fs::equivalent(options.out, "/dev/stdout", error)
-               ? showPack(options.out)
+               ? printPackListing(options.out)
                : 0;
   }
   writeRuntime(options.out, options.config, options.settings, bytes);
-  showPack(fs::path(options.out) / "run.tpack");
+  printPackListing(fs::path(options.out) / "run.tpack");
   std::printf("train where there is torch 2.11: %s/train [key=value ...]\n",
               options.out.c_str());
   return 0;

@@ -11,7 +11,7 @@
 #include "tools/commands/TuneSearch.h"
 #include "tools/tune/Difference.h"
 #include "tools/tune/Landscape.h"
-#include "tools/tune/Show.h"
+#include "tools/tune/TableListing.h"
 
 #include <CLI/CLI.hpp>
 
@@ -62,7 +62,7 @@ int show(const TuneOptions &options) {
     showPage(options);
     return 0;
   }
-  std::fputs(showTable(tune::readTable(options.show)).c_str(), stdout);
+  std::fputs(tableListing(tune::readTable(options.show)).c_str(), stdout);
   return 0;
 }
 

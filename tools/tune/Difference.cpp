@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/Difference.h"
 
-#include "tools/tune/Show.h"
+#include "tools/tune/TableListing.h"
 
 #include <cstdio>
 #include <map>

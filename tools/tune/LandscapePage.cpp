@@ -4,7 +4,7 @@
 #include "autotune/choice/StaleEntries.h"
 #include "tools/inspect/Page.h"
 #include "tools/tune/Landscape.h"
-#include "tools/tune/Show.h"
+#include "tools/tune/TableListing.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-// tools/pack/Show.cpp - what a pack holds, for people.
+// tools/pack/PackListing.cpp - the contents of a pack as text for people.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/pack/Show.h"
+#include "tools/pack/PackListing.h"
 
 #include "autotune/table/TuneTable.h"
 #include "runtime/pack/Pack.h"
@@ -26,7 +26,7 @@ double mebibytes(uint64_t bytes) { return double(bytes) / (1 << 20); }
 
 } // namespace
 
-int showPack(const std::filesystem::path &path) {
+int printPackListing(const std::filesystem::path &path) {
   const runtime::Pack pack(path, MappedFile::Use::Read);
   const runtime::PackIndex &index = pack.index();
   std::map<std::string, OfTarget> targets;

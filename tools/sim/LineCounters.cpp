@@ -1,7 +1,7 @@
-// tools/sim/LineTable.cpp - counters of the simulator by source line.
+// tools/sim/LineCounters.cpp - the simulator's counters by source line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/sim/LineTable.h"
+#include "tools/sim/LineCounters.h"
 
 #include <algorithm>
 #include <charconv>
@@ -16,18 +16,18 @@ struct Counted {
   const char *name;
   const char *title;
   unsigned width;
-  uint64_t LineSum::*value;
+  uint64_t LineCounters::*value;
 };
 
 constexpr Counted countedColumns[] = {
-    {"instructions", "warp instr.", 12, &LineSum::issues},
-    {"requests", "requests", 9, &LineSum::requests},
-    {"passes", "passes", 9, &LineSum::ways},
-    {"conflicts", "conflicts", 9, &LineSum::conflicts},
-    {"copy-passes", "copy passes", 12, &LineSum::copyWays},
-    {"copy-conflicts", "copy confl.", 12, &LineSum::copyConflicts},
-    {"sectors", "sectors", 9, &LineSum::sectors},
-    {"tensor", "tensor", 8, &LineSum::tensor}};
+    {"instructions", "warp instr.", 12, &LineCounters::issues},
+    {"requests", "requests", 9, &LineCounters::requests},
+    {"passes", "passes", 9, &LineCounters::ways},
+    {"conflicts", "conflicts", 9, &LineCounters::conflicts},
+    {"copy-passes", "copy passes", 12, &LineCounters::copyWays},
+    {"copy-conflicts", "copy confl.", 12, &LineCounters::copyConflicts},
+    {"sectors", "sectors", 9, &LineCounters::sectors},
+    {"tensor", "tensor", 8, &LineCounters::tensor}};
 
 // "kernel.py:12:4" without its column.
 struct Place {
@@ -73,7 +73,7 @@ shortText(const LineRow &row,
 
 } // namespace
 
-void LineSum::add(const sim::InstructionCount &i) {
+void LineCounters::add(const sim::InstructionCount &i) {
   issues += i.issues;
   lanes += i.lanes;
   requests += i.requests;
@@ -141,8 +141,8 @@ lineRows(const std::vector<sim::InstructionCount> &instructions,
 }
 
 std::string
-lineTable(const std::vector<LineRow> &rows,
-          const std::map<std::string, std::vector<std::string>> &texts) {
+lineCounterTable(const std::vector<LineRow> &rows,
+                 const std::map<std::string, std::vector<std::string>> &texts) {
   size_t width = std::string_view("source line").size();
   for (const LineRow &row : rows)
     width = std::max(width, labelOf(row).size());

@@ -1,7 +1,7 @@
-// tools/tune/Show.cpp - a table of tuned configurations as people read it.
+// tools/tune/TableListing.cpp - a tuning table as text for people.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/tune/Show.h"
+#include "tools/tune/TableListing.h"
 
 #include "autotune/choice/StaleEntries.h"
 #include "autotune/search/Times.h"
@@ -110,7 +110,7 @@ std::string tableHeading(const TuneTable &table, size_t stale) {
          " stale\n";
 }
 
-std::string showTable(const TuneTable &table) {
+std::string tableListing(const TuneTable &table) {
   std::map<TuneKey, std::string> stale;
   for (const tune::StaleEntry &entry : tune::staleEntries(table))
     stale[entry.key] = entry.reason;

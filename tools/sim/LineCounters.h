@@ -1,4 +1,4 @@
-// tools/sim/LineTable.h - counters of the simulator by source line, as a table.
+// tools/sim/LineCounters.h - the simulator's counters by source line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,7 +13,7 @@
 namespace tessera::tools {
 
 // Executed instructions and what they asked of memory.
-struct LineSum {
+struct LineCounters {
   uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, conflicts = 0,
            copyWays = 0, copyConflicts = 0, sectors = 0, tensor = 0;
 
@@ -25,7 +25,7 @@ struct LineRow {
   std::string file; // last part of the path; empty: of no line
   uint32_t line = 0;
   std::string inlined; // "kernel.py:40", of several calls the inmost first
-  LineSum sum;
+  LineCounters sum;
 };
 
 // "kernel.py:12:4, inlined at kernel.py:40:8" to the row that it counts for.
@@ -44,7 +44,7 @@ lineRows(const std::vector<sim::InstructionCount> &instructions,
 
 // The table; `texts` has the lines of each file that is at hand.
 std::string
-lineTable(const std::vector<LineRow> &rows,
-          const std::map<std::string, std::vector<std::string>> &texts);
+lineCounterTable(const std::vector<LineRow> &rows,
+                 const std::map<std::string, std::vector<std::string>> &texts);
 
 } // namespace tessera::tools

@@ -1,4 +1,4 @@
-// tools/tune/Show.h - a table of tuned configurations as people read it.
+// tools/tune/TableListing.h - a tuning table as text for people.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,7 +11,7 @@ namespace tessera::tools {
 
 // The device, where the table came from, and a line for each entry under its
 // kernel, types and geometry; stale ones are marked. Ends with a newline.
-std::string showTable(const tune::TuneTable &table);
+std::string tableListing(const tune::TuneTable &table);
 
 // The device, where the table came from, and how many entries it has: a few
 // lines.
