@@ -4,6 +4,7 @@
 #include "replay/Device.h"
 
 #include "replay/gpu/GpuDevice.h"
+#include "runtime/compile/CompileTogether.h"
 #include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
 #include "support/Lists.h"
@@ -22,9 +23,10 @@ public:
   explicit CompiledDevice(std::string name) : text(std::move(name)) {}
   std::string name() const override { return text; }
   void compile(const std::vector<const PreparedLaunch *> &launches) override {
-    compileTogether(launches, [&](const PreparedLaunch &launch) {
-      return launch.kernel->compileRequest(launch.args, launch.constexprs,
-                                           optionsOf(launch));
+    runtime::compileTogether(launches, [&](const PreparedLaunch *launch) {
+      launch->setPrecision();
+      return launch->kernel->compileRequest(launch->args, launch->constexprs,
+                                            optionsOf(*launch));
     });
   }
 
@@ -106,25 +108,6 @@ std::vector<Arg> boundArguments(const PreparedLaunch &launch,
           pointer && one.name == launch.kernel->parameters()[i])
         pointAt(*pointer, one);
   return args;
-}
-
-void compileTogether(
-    const std::vector<const PreparedLaunch *> &launches,
-    const std::function<language::CompileRequest(const PreparedLaunch &)>
-        &requestOf) {
-  std::vector<language::CompileRequest> requests;
-  for (const PreparedLaunch *launch : launches) {
-    try {
-      launch->setPrecision();
-      requests.push_back(requestOf(*launch));
-    } catch (const std::exception &) {
-      // compileOne() reports what is wrong.
-    }
-  }
-  try {
-    runtime::CompileService::instance().getAll(requests);
-  } catch (const std::exception &) {
-  }
 }
 
 const std::vector<DeviceKind> &deviceTable() {

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,13 +84,6 @@ public:
   virtual void run(const LoadedCase &loaded, const PreparedLaunch &launch,
                    const std::vector<ArgumentMemory> &memory, bool serial) = 0;
 };
-
-// The part of compile() that devices share: compiles the request of each
-// launch, and leaves what fails to compileOne().
-void compileTogether(
-    const std::vector<const PreparedLaunch *> &launches,
-    const std::function<language::CompileRequest(const PreparedLaunch &)>
-        &requestOf);
 
 struct DeviceOptions {
   // PTX to run instead of the kernel's own: a file, or its name in the folder

@@ -4,7 +4,7 @@
 #include "replay/GpuLaunch.h"
 
 #include "language/Request.h"
-#include "runtime/compile/CompileService.h"
+#include "runtime/compile/CompileTogether.h"
 #include "runtime/device/gpu/GpuArguments.h"
 #include "runtime/device/gpu/HostRanges.h"
 #include "runtime/launch/LaunchDevice.h"
@@ -88,15 +88,11 @@ GpuLaunch gpuLaunch(const Kernel &kernel, const std::vector<Arg> &args,
 
 void compileGpuLaunches(
     const std::vector<std::pair<const PreparedLaunch *, Grid>> &launches) {
-  try {
-    std::vector<language::CompileRequest> requests;
-    for (const auto &[launch, grid] : launches)
-      requests.push_back(requestFor(*launch->kernel, launch->args,
-                                    launch->constexprs, launch->options, grid));
-    runtime::CompileService::instance().getAll(requests);
-  } catch (const Error &) {
-    // The launch itself says it.
-  }
+  runtime::compileTogether(launches, [](const auto &one) {
+    const auto &[launch, grid] = one;
+    return requestFor(*launch->kernel, launch->args, launch->constexprs,
+                      launch->options, grid);
+  });
 }
 
 } // namespace tessera::cases

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -47,6 +48,16 @@ inline std::string_view trimSpaces(std::string_view text) {
   if (begin == text.npos)
     return {};
   return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+}
+
+// Returns the name and the value of "NAME=value"; none without `=`.
+inline std::optional<std::pair<std::string, std::string>>
+nameAndValueOf(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos)
+    return std::nullopt;
+  return std::pair(std::string(text.substr(0, equals)),
+                   std::string(text.substr(equals + 1)));
 }
 
 // Returns "k.py" of "/home/me/kernels/k.py".

@@ -128,10 +128,6 @@ int main(int argc, char **argv) {
       return 128 + signal;
     }
     return status;
-  } catch (const Error &error) {
-    std::fprintf(stderr, "tessera: error: %s\n", error.message.c_str());
-    if (!error.hint.empty())
-      std::fprintf(stderr, "HINT: %s\n", error.hint.c_str());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "tessera: error: %s\n", error.what());
   }

@@ -79,11 +79,6 @@ int main(int argc, char **argv) {
       throw Error("no folder is given", "name what tessera pack-cases wrote");
     const StopSignals signals;
     return gpucheck::runGpuCheck(options).exitCode;
-  } catch (const Error &error) {
-    std::fprintf(stderr, "tessera-gpu-check: error: %s\n",
-                 error.message.c_str());
-    if (!error.hint.empty())
-      std::fprintf(stderr, "HINT: %s\n", error.hint.c_str());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "tessera-gpu-check: error: %s\n", error.what());
   }

@@ -350,10 +350,6 @@ int main(int argc, char **argv) {
            : evaluate.app->parsed() ? evaluate.run()
            : exported.app->parsed() ? exported.run()
                                     : config.run();
-  } catch (const Error &e) {
-    fmt::print(stderr, "error: {}\n", e.message);
-    if (!e.hint.empty())
-      fmt::print(stderr, "HINT: {}\n", e.hint);
   } catch (const std::exception &e) {
     fmt::print(stderr, "error: {}\n", e.what());
   }

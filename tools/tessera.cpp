@@ -212,8 +212,6 @@ int main(int argc, char **argv) {
   } catch (const CompileError &error) {
     std::fputs(error.what(), stderr);
     return 1;
-  } catch (const Error &error) {
-    return report(error.message, error.hint, 1);
   } catch (const std::bad_alloc &) {
     return report("there is not enough memory",
                   "make the largest size that you gave smaller, or raise the "

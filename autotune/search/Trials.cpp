@@ -6,7 +6,7 @@
 
 #include "autotune/search/CorrectnessCheck.h"
 #include "autotune/table/TuneTable.h"
-#include "runtime/compile/CompileService.h"
+#include "runtime/compile/CompileTogether.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <thread>
 
 namespace tessera::tune {
@@ -115,17 +116,6 @@ void Trials::note(Times &times) const {
   }
 }
 
-void Trials::compileTogether(const std::vector<Trial *> &piece) {
-  std::vector<language::CompileRequest> requests;
-  for (const Trial *trial : piece)
-    requests.push_back(trial->launch.kernel->compileRequest(
-        trial->launch.args, trial->launch.constexprs, trial->launch.options));
-  try {
-    runtime::CompileService::instance().getAll(requests);
-  } catch (const Error &) { // prepare() reports it for the trial at fault
-  }
-}
-
 void Trials::compile(Clock::time_point deadline) {
   const size_t piece =
       2 * std::max<size_t>(
@@ -145,8 +135,12 @@ void Trials::compile(Clock::time_point deadline) {
     const size_t last = std::min(first + piece, waiting.size());
     progress("compiling " + std::to_string(last) + " of " +
              std::to_string(waiting.size()));
-    compileTogether(
-        {waiting.begin() + int64_t(first), waiting.begin() + int64_t(last)});
+    runtime::compileTogether(std::span(waiting).subspan(first, last - first),
+                             [](const Trial *trial) {
+                               return trial->launch.kernel->compileRequest(
+                                   trial->launch.args, trial->launch.constexprs,
+                                   trial->launch.options);
+                             });
     for (size_t i = first; i < last; ++i)
       try {
         const cases::PreparedLaunch &launch = waiting[i]->launch;

@@ -71,8 +71,6 @@ private:
   // False: the process crashed or took too long; the trial that it ran is
   // excluded.
   bool endedWell(const Ended &ended, Trial &current);
-  // Compiles these in parallel. prepare() reports those that do not compile.
-  void compileTogether(const std::vector<Trial *> &piece);
   // Indices of the trials that are compiled and not yet checked.
   std::vector<size_t> compiledOnes() const;
   // False: the trial that it ended in is excluded, and the rest has to follow.

@@ -139,16 +139,13 @@ private:
 
   TuneProvenance provenance(const YAML::Node &node) const {
     TuneProvenance from;
-    const Members members =
-        map(node, "`made`",
-            {"commit", "compiler", "driver", "ptxas", "command"}, {});
-    for (auto [key, field] :
-         {std::pair{"commit", &from.commit},
-          std::pair{"compiler", &from.compiler},
-          std::pair{"driver", &from.driver}, std::pair{"ptxas", &from.ptxas},
-          std::pair{"command", &from.command}})
+    std::vector<std::string> known;
+    for (const auto &[key, field] : provenanceFields)
+      known.push_back(key);
+    const Members members = map(node, "`made`", known, {});
+    for (const auto &[key, field] : provenanceFields)
       if (auto found = members.find(key); found != members.end())
-        *field = text(found->second);
+        from.*field = text(found->second);
     return from;
   }
 

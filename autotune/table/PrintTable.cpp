@@ -94,7 +94,6 @@ std::string print(const TuneEntry &entry) {
 
 std::string printTable(const TuneTable &table) {
   const DeviceModel &device = table.device;
-  const TuneProvenance &from = table.provenance;
   Line model;
   model.add("name", scalar(device.name))
       .add("target", scalar(device.target))
@@ -104,13 +103,9 @@ std::string printTable(const TuneTable &table) {
   if (device.powerWatts)
     model.add("power_watts", std::to_string(device.powerWatts));
   std::string made;
-  for (const auto &[key, value] :
-       {std::pair{"commit", &from.commit},
-        std::pair{"compiler", &from.compiler},
-        std::pair{"driver", &from.driver}, std::pair{"ptxas", &from.ptxas},
-        std::pair{"command", &from.command}})
-    if (!value->empty())
-      made += "  " + std::string(key) + ": " + scalar(*value) + "\n";
+  for (const auto &[key, field] : provenanceFields)
+    if (const std::string &value = table.provenance.*field; !value.empty())
+      made += "  " + std::string(key) + ": " + scalar(value) + "\n";
   std::string text = "# Tuned configurations, see docs/tuning.md.\n";
   text += "tessera_tuning: " + std::to_string(tableVersion) + "\n";
   text += "device: " + model.str() + "\n";

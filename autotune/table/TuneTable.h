@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::tune {
@@ -112,6 +113,14 @@ struct TuneProvenance {
 
   bool operator==(const TuneProvenance &) const = default;
 };
+
+// The fields of TuneProvenance by their names in a table's `made`.
+inline constexpr std::pair<const char *, std::string TuneProvenance::*>
+    provenanceFields[] = {{"commit", &TuneProvenance::commit},
+                          {"compiler", &TuneProvenance::compiler},
+                          {"driver", &TuneProvenance::driver},
+                          {"ptxas", &TuneProvenance::ptxas},
+                          {"command", &TuneProvenance::command}};
 
 class TuneTable {
 public:

@@ -148,9 +148,6 @@ int run(int argc, char **argv) {
 int main(int argc, char **argv) {
   try {
     return run(argc, argv);
-  } catch (const Error &error) {
-    std::fprintf(stderr, "cost_predict: %s\nHINT: %s\n", error.message.c_str(),
-                 error.hint.c_str());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "cost_predict: %s\n", error.what());
   }

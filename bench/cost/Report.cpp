@@ -34,9 +34,6 @@ int main(int argc, char **argv) {
     writeFile(argv[3], results.dump(1) + "\n");
     std::fputs(bench::tables(results).c_str(), stdout);
     return 0;
-  } catch (const Error &error) {
-    std::fprintf(stderr, "cost_report: %s\nHINT: %s\n", error.message.c_str(),
-                 error.hint.c_str());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "cost_report: %s\n", error.what());
   }

@@ -106,8 +106,8 @@ int main(int argc, char **argv) {
                   "scripts/bench loader starts it");
     fmt::print("{}\n", measure(std::stoi(argv[1]), std::stoi(argv[2])).dump());
     return 0;
-  } catch (const Error &e) {
-    fmt::print(stderr, "error: {}\nHINT: {}\n", e.message, e.hint);
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "error: {}\n", e.what());
     return 1;
   }
 }

@@ -178,9 +178,6 @@ int main(int argc, char **argv) {
       throw Error("tune_truth takes OUT.json SECONDS LIMIT CASES...",
                   "bench/tune/Truth.cpp says which");
     return run(argc, argv);
-  } catch (const Error &error) {
-    std::fprintf(stderr, "tune_truth: %s\nHINT: %s\n", error.message.c_str(),
-                 error.hint.c_str());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "tune_truth: %s\n", error.what());
   }

@@ -4,7 +4,7 @@
 #include "replay/gpu/GpuDevice.h"
 
 #include "replay/Replay.h"
-#include "runtime/compile/CompileService.h"
+#include "runtime/compile/CompileTogether.h"
 #include "runtime/device/cuda/Driver.h"
 #include "support/GpuTarget.h"
 
@@ -72,8 +72,9 @@ bool GpuDevice::reusable() const {
 void GpuDevice::compile(const std::vector<const PreparedLaunch *> &launches) {
   // The code of a wide grid differs; such launches are rare, and compileOne()
   // compiles them.
-  compileTogether(launches, [&](const PreparedLaunch &launch) {
-    return gpuRequest(launch, target, {1, 1, 1});
+  runtime::compileTogether(launches, [&](const PreparedLaunch *launch) {
+    launch->setPrecision();
+    return gpuRequest(*launch, target, {1, 1, 1});
   });
 }
 

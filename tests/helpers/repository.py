@@ -6,10 +6,17 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BUILD") or ROOT / "build/release").resolve()
 PROGRAM = os.environ.get("PROGRAM") or str(BUILD / "bin/tessera")
+
+
+def commit():
+    """The short hash of the commit that is checked out, or "unknown"."""
+    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
 
 
 def load(path):

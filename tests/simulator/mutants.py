@@ -21,7 +21,8 @@ import simulator_launcher as launcher  # noqa: E402
 import simulator  # noqa: E402
 from simulator_launcher import cdiv, kernel, torch  # noqa: E402
 from ptx_faults import INSTRUCTION, REGISTER, Mutant, faults, registers  # noqa: E402
-from schedules_all import commit, machine  # noqa: E402
+from repository import commit  # noqa: E402
+from schedules_all import machine  # noqa: E402
 from simulator import ASTSource, Compiled, Finding, SimError, bits_of, specialize  # noqa: E402
 
 BAR = 0.95

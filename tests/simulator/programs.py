@@ -2,11 +2,12 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
+import re
 import subprocess
 import sys
 import time
 
-from repository import ROOT
+from repository import PROGRAM, ROOT, commit
 
 
 class Program:
@@ -49,3 +50,20 @@ def run(program, **environment):
     start, done = time.time(), program.run(**environment)
     assert done.returncode == 0, f"{program.name} exits with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
     print(f"{program.name}: {time.time() - start:.0f} s", flush=True)
+
+
+def record(programs, folder):
+    """[(program, files of its launches)], which the simulator writes (simulator.RECORD). A program that ran at this commit with this
+    build does not run again."""
+    recorded, now = [], f"{commit()} {os.stat(PROGRAM).st_mtime}"
+    for program in programs:
+        target = folder / re.sub(r"[^\w]+", "_", program.name)
+        complete = target / "complete"
+        if not complete.exists() or complete.read_text() != now:
+            target.mkdir(parents=True, exist_ok=True)
+            for old in target.glob("*.pickle"):
+                old.unlink()
+            run(program, SIM_RECORD=str(target))
+            complete.write_text(now)
+        recorded.append((program, sorted(target.glob("*.pickle"))))
+    return recorded

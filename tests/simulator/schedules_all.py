@@ -19,35 +19,16 @@ import pickle
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "helpers")]
 
-from programs import FULL, run  # noqa: E402
-from repository import PROGRAM, ROOT  # noqa: E402
+from programs import FULL, record  # noqa: E402
+from repository import ROOT, commit  # noqa: E402
 
 ROUNDING = 1e-4  # of sums of a few hundred numbers in fp32, relative to the largest
 FLOAT_SUM = re.compile(r"\b(atom|red)\.[\w.:]*add[\w.:]*\.f32\b")
-
-
-def record(folder, only):
-    """[(program, its files)]; programs that have run already, at this commit with this build, are not run again."""
-    recorded, now = [], f"{commit()} {os.stat(PROGRAM).st_mtime}"
-    for program in FULL:
-        if only not in program.name:
-            continue
-        target = folder / re.sub(r"[^\w]+", "_", program.name)
-        complete = target / "complete"
-        if not complete.exists() or complete.read_text() != now:
-            target.mkdir(parents=True, exist_ok=True)
-            for old in target.glob("*.pickle"):
-                old.unlink()
-            run(program, SIM_RECORD=str(target))
-            complete.write_text(now)
-        recorded.append((program.name, sorted(target.glob("*.pickle"))))
-    return recorded
 
 
 class Replay:
@@ -118,11 +99,6 @@ def machine():
     return f"{cpu}, {os.cpu_count()} cores"
 
 
-def commit():
-    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
-
-
 def lines(results):
     """The latest row of each launch."""
     rows = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
@@ -159,12 +135,13 @@ def main(arguments):
         results.unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     start, done, work = time.time(), lines(results), {}
-    for name, files in record(folder, settings.get("only", "")):
+    programs = [program for program in FULL if settings.get("only", "") in program.name]
+    for program, files in record(programs, folder):
         for file in files:
             launch = pickle.loads(file.read_bytes())
             # Data depends on the program alone; addresses are other ones in every process.
             digest = hashlib.sha256(repr((file.name, launch["ptx"], launch["kernel"], launch["grid"], launch["block"])).encode()).hexdigest()[:16]
-            work[name, digest] = file
+            work[program.name, digest] = file
     left = [key for key in work if key not in done or done[key]["seeds"] < seeds]
     # Small files first, so that parts of a run have many kernels.
     for key in sorted(left, key=lambda key: work[key].stat().st_size):

@@ -14,17 +14,17 @@ import json
 import pathlib
 import pickle
 import random
-import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "tests" / "simulator")]
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "simulator"), str(ROOT / "tests" / "helpers")]
 
-import record_launches  # noqa: E402
 import sentryward  # noqa: E402
+from programs import OURS, record  # noqa: E402
 from ptx_faults import faults  # noqa: E402
+from repository import commit  # noqa: E402
 
 FAULTS = ("barrier dropped", "wait dropped", "wait too weak", "commit dropped")
 PROVEN = ("race_free", "verified")
@@ -36,21 +36,21 @@ def required(program, kernel):
     return program.startswith("nn") or kernel in ("matmul", "matmul_split", "softmax") or kernel.startswith(("dense_", "window_"))
 
 
-def commit():
-    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
+def kernels_of(program):
+    """"nn" of the program "kernels nn compiler=tessera"."""
+    return program.name.split()[1]
 
 
 def launches(folder, only):
-    """{digest: (program, launch, description)}: one launch for each PTX text and description."""
+    """{digest: (program, launch, description)}: one launch for each PTX text and description. A program has the name of its kernels."""
     found = {}
-    for program, files in record_launches.record(folder, only):
+    for program, files in record([program for program in OURS if only in kernels_of(program)], folder):
         for file in files:
             launch = pickle.loads(file.read_bytes())
             launch["ptx"] = sentryward.text(launch)
             what = sentryward.description(launch)
             digest = hashlib.sha256((launch["ptx"] + json.dumps(what)).encode()).hexdigest()[:16]
-            found.setdefault(digest, (program, launch, what))
+            found.setdefault(digest, (kernels_of(program), launch, what))
     return found
 
 

@@ -134,9 +134,8 @@ Value argumentValue(const Description &kernel, const std::string &name,
 }
 
 bool namesTensor(const std::string &argument) {
-  const size_t equals = argument.find('=');
-  return equals != std::string::npos &&
-         tensorText(argument.substr(equals + 1)).has_value();
+  const auto given = nameAndValueOf(argument);
+  return given && tensorText(given->second).has_value();
 }
 
 PlainLaunch plainLaunch(const Description &kernel,

@@ -62,15 +62,14 @@ Wanted parseAgainst(const InspectOptions &options) {
     if (word.empty())
       continue;
     other.title += (other.title.empty() ? "" : " ") + word;
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos) {
+    const auto given = nameAndValueOf(word);
+    if (!given) {
       if (std::exchange(named, true))
         throw Error("--against names two instances", "name one");
       other.jobs.instances = {word};
       continue;
     }
-    const std::string name = word.substr(0, equals),
-                      value = word.substr(equals + 1);
+    const auto &[name, value] = *given;
     if (name == "num_warps")
       other.jobs.numWarps = positive(value, name);
     else if (name == "num_stages")

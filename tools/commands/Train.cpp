@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Text.h"
 #include "tools/commands/TrainProgram.h"
 
 #include <cerrno>
@@ -39,11 +40,9 @@ int execTrain(const std::vector<std::string> &arguments) {
   for (std::string &text : texts)
     argv.push_back(text.data());
   argv.push_back(nullptr);
-  for (const std::string &setting : program.environment) {
-    const size_t equals = setting.find('=');
-    ::setenv(setting.substr(0, equals).c_str(),
-             setting.substr(equals + 1).c_str(), 1);
-  }
+  for (const std::string &setting : program.environment)
+    if (const auto variable = nameAndValueOf(setting))
+      ::setenv(variable->first.c_str(), variable->second.c_str(), 1);
   ::execv(program.path.c_str(), argv.data());
   throw Error("cannot start " + program.path.string() + ": " + errnoText(errno),
               "check that the file is executable");

@@ -13,6 +13,7 @@
 #include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
+#include "support/Text.h"
 #include "tools/compile/ExampleTypes.h"
 
 #include <CLI/CLI.hpp>
@@ -49,10 +50,10 @@ std::vector<std::string> split(const std::string &text, char separator) {
 
 std::pair<std::string, std::string> nameAndValue(const std::string &text,
                                                  const std::string &what) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
+  const auto given = nameAndValueOf(text);
+  if (!given || given->first.empty())
     throw Error(what + " `" + text + "` has no value", "write NAME=value");
-  return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
+  return {trimmed(given->first), trimmed(given->second)};
 }
 
 namespace {

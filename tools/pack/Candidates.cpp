@@ -8,6 +8,7 @@
 #include "replay/gpu/GpuDevice.h"
 #include "replay/packed/Packed.h"
 #include "replay/packed/PackedTuning.h"
+#include "runtime/compile/CompileTogether.h"
 #include "support/Error.h"
 #include "support/Options.h"
 #include "support/StopSignals.h"
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <optional>
+#include <span>
 
 namespace tessera::tools {
 
@@ -59,7 +61,9 @@ public:
                                       "no time was left to compile");
         break;
       }
-      compileTogether({all.begin() + long(first), all.begin() + long(last)});
+      runtime::compileTogether(
+          std::span(all).subspan(first, last - first),
+          [&](const tune::Candidate &one) { return requestOf(one); });
       for (size_t i = first; i < last; ++i)
         add(all[i]);
     }
@@ -70,16 +74,6 @@ private:
   language::CompileRequest requestOf(const tune::Candidate &candidate) const {
     return cases::gpuRequest(job.with(candidate), wanted.target,
                              candidate.grid);
-  }
-
-  void compileTogether(const std::vector<tune::Candidate> &some) const {
-    try {
-      std::vector<language::CompileRequest> requests;
-      for (const tune::Candidate &candidate : some)
-        requests.push_back(requestOf(candidate));
-      runtime::CompileService::instance().getAll(requests);
-    } catch (const Error &) { // said again by add(), one by one
-    }
   }
 
   void add(const tune::Candidate &candidate) {

@@ -97,14 +97,10 @@ std::string tableHeading(const TuneTable &table, size_t stale) {
       std::count_if(table.entries().begin(), table.entries().end(),
                     [](const TuneEntry &entry) { return entry.predicted; });
   std::string text = describe(table.device) + "\n";
-  const tune::TuneProvenance &from = table.provenance;
-  for (const auto &[what, value] :
-       {std::pair{"commit", &from.commit},
-        std::pair{"compiler", &from.compiler},
-        std::pair{"driver", &from.driver}, std::pair{"ptxas", &from.ptxas},
-        std::pair{"made by", &from.command}})
-    if (!value->empty())
-      text += std::string(what) + " " + *value + "\n";
+  for (const auto &[key, field] : tune::provenanceFields)
+    if (const std::string &value = table.provenance.*field; !value.empty())
+      text += (field == &tune::TuneProvenance::command ? "made by" : key) +
+              (" " + value) + "\n";
   return text + std::to_string(table.entries().size()) + " entries, " +
          std::to_string(predicted) + " predicted, " + std::to_string(stale) +
          " stale\n";

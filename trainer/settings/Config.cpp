@@ -9,6 +9,7 @@
 #include "support/File.h"
 #include "support/Names.h"
 #include "support/Process.h"
+#include "support/Text.h"
 #include "trainer/settings/NsaVibe.h"
 #include "trainer/settings/Setting.h"
 #include "trainer/settings/Variables.h"
@@ -136,14 +137,13 @@ void addYaml(Entries &entries, const std::string &text,
 
 void addOverrides(Entries &entries, const std::vector<std::string> &overrides) {
   for (const std::string &o : overrides) {
-    const size_t equal = o.find('=');
-    if (equal == std::string::npos || equal == 0)
+    const auto given = nameAndValueOf(o);
+    if (!given || given->first.empty())
       throw Error(fmt::format("'{}' is no key=value", o),
                   "for example train.steps=100");
-    const std::string name = o.substr(0, equal);
-    const Setting &s =
-        settingNamed(keyOf(name, o.substr(equal + 1)), "command line");
-    entries[s.key] = {o.substr(equal + 1), "command line", name};
+    const auto &[name, value] = *given;
+    const Setting &s = settingNamed(keyOf(name, value), "command line");
+    entries[s.key] = {value, "command line", name};
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "support/Error.h"
 #include "support/Names.h"
+#include "support/Text.h"
 #include "trainer/settings/Setting.h"
 
 #include <algorithm>
@@ -73,10 +74,9 @@ std::vector<VariableSetting> settingsOf(const Environment &environment) {
 Environment processEnvironment() {
   Environment found;
   for (char **entry = environ; entry && *entry; ++entry) {
-    const std::string text = *entry;
-    const size_t equal = text.find('=');
-    if (text.starts_with(prefix) && equal != std::string::npos)
-      found[text.substr(0, equal)] = text.substr(equal + 1);
+    const auto variable = nameAndValueOf(*entry);
+    if (variable && variable->first.starts_with(prefix))
+      found[variable->first] = variable->second;
   }
   return found;
 }
