@@ -1,0 +1,54 @@
+"""tests/python/numerics_test.py - the signs of zeros and the roundings that docs/numerics.md describes.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import pytest
+import tessera
+import tessera.language as tl
+import torch
+
+FLOATS = [torch.float32, torch.float16, torch.bfloat16, torch.float64]
+# Halfway between two numbers of bfloat16 up to less than half a unit of float32; what neither rounds; the largest.
+NEAR_TIES = [2**25 + 2**17 + 1, 2**25 + 2**17 - 1, 2**25 + 3 * 2**17 - 1, -(2**25 + 2**17 + 1), 2**30 + 2**22 + 1, 257, -3, 2**31 - 1]
+
+
+@tessera.jit
+def negated(X, Y, ZERO: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(Y + i, -tl.load(X + i))
+    tl.store(Y + N, -tl.load(X))
+    tl.store(Y + N + 1, -ZERO)
+    tl.store(Y + N + 2, -0.0)
+
+
+@tessera.jit
+def converted(X, Y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(Y + i, tl.load(X + i).to(Y.dtype.element_ty))
+
+
+def signs(x):
+    return torch.signbit(x.double()).tolist()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_negation_of_zero(dtype):
+    """`-x` is 0 - x, so no zero of a block or a scalar becomes -0.0; compile-time values have Python's negation."""
+    x, y = torch.tensor([0.0, -0.0, 1.5, -2.0], dtype=dtype), torch.ones(7, dtype=dtype)
+    negated[(1,)](x, y, 0.0, 4)
+    assert y.tolist() == [0.0, 0.0, -1.5, 2.0, 0.0, 0.0, 0.0]
+    assert signs(y) == [False, False, True, False, False, True, True]
+
+
+@pytest.mark.parametrize("integers", [torch.int32, torch.int64])
+def test_integers_become_bfloat16_by_way_of_float32(integers):
+    x, y = torch.tensor(NEAR_TIES, dtype=integers), torch.empty(8, dtype=torch.bfloat16)
+    converted[(1,)](x, y, 8)
+    assert torch.equal(y, x.float().bfloat16())
+    assert y[0] == 2**25, "one rounding would give 2^25 + 2^18"
+
+
+def test_integers_of_64_bits_become_float32_at_once():
+    x, y = torch.tensor([2**60 + 2**36 + 1, 2**60 + 2**36 - 1, 2**53 + 1, -(2**60 + 2**36 + 1)]), torch.empty(4)
+    converted[(1,)](x, y, 4)
+    assert y.tolist() == [2**60 + 2**37, 2**60, 2**53, -(2**60 + 2**37)]
