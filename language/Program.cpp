@@ -40,6 +40,7 @@ struct Binding {
   const ImportFrom *import = nullptr;
   std::string fromFile, name; // imported from another kernel file
   const Skipped *unread = nullptr;
+  std::string type;                  // of `name: type` without a value
   std::optional<Diagnostic> problem; // reported where the name is looked up
 };
 
@@ -112,10 +113,7 @@ public:
     case Symbol::Kind::Library:
       return namedValue(symbol->path);
     case Symbol::Kind::Unread:
-      throw ValueProblem{"`" + std::string(name) +
-                             "` is set by code that is not read (" +
-                             symbol->why + ")",
-                         symbol->hint};
+      throw ValueProblem{symbol->unreadMessage(name), symbol->hint};
     case Symbol::Kind::Function:
       break;
     }
@@ -131,6 +129,13 @@ private:
 };
 
 } // namespace
+
+std::string Symbol::unreadMessage(std::string_view name) const {
+  return "`" + std::string(name) + "` " +
+         (type.empty()
+              ? "is set by code that is not read (" + why + ")"
+              : "has the type `" + type + "` and no value that kernels know");
+}
 
 void Program::Impl::load(const std::string &path, std::string text) {
   auto file = std::make_shared<const SourceFile>(path, std::move(text));
@@ -306,8 +311,15 @@ void Program::Impl::bind(LoadedModule &loaded, const Stmt &stmt) {
     for (const ExprPtr &target : assign->targets)
       bindTarget(*target, assign->value.get());
   } else if (const auto *annotated = stmt.as<AnnAssign>()) {
-    if (annotated->value)
+    const auto *name = annotated->target->as<Name>();
+    const auto *type = annotated->annotation->as<Name>();
+    if (annotated->value) {
       bindTarget(*annotated->target, annotated->value.get());
+    } else if (name && type) { // unless another statement gives it a value
+      Binding binding;
+      binding.type = type->id;
+      loaded.bindings.try_emplace(name->id, std::move(binding));
+    }
   } else if (const auto *augmented = stmt.as<AugAssign>()) {
     Binding binding;
     binding.problem =
@@ -477,6 +489,12 @@ std::optional<Symbol> Program::Impl::lookup(const Program &program,
     symbol.why = path + ":" + std::to_string(binding.unread->range.line) +
                  ": " + binding.unread->why;
     symbol.hint = binding.unread->hint;
+  } else if (!binding.type.empty()) {
+    symbol.kind = Symbol::Kind::Unread;
+    symbol.type = binding.type;
+    symbol.hint = "kernels know numbers, bools, strings, types, None, and "
+                  "tuples, lists, dicts and sets of them; name an attribute "
+                  "that is one, or pass it as an argument";
   } else if (binding.value) {
     symbol.kind = Symbol::Kind::Constant;
     symbol.value = constant(program, loaded, binding);

@@ -33,13 +33,17 @@ struct Symbol {
     Function, // a def of this file or of a kernel file it imports from
     Constant, // a module-level value
     Library,  // a module or a member of one: path "triton.language.load"
-    Unread,   // bound by code around kernels that is not read
+    Unread,   // bound by code around kernels that is not read, or only declared
   };
   Kind kind = Kind::Constant;
   const FunctionDef *function = nullptr;
   Value value;
   std::string path;
   std::string why, hint; // of Unread: "k.py:3: `:=` is not supported"
+  std::string type;      // of an Unread that is only declared: `name: type`
+
+  // Returns the error message for the use of an Unread symbol.
+  std::string unreadMessage(std::string_view name) const;
 };
 
 // All files a kernel needs, parsed. Functions and constants are found from

@@ -114,11 +114,14 @@ Value Lowering::compareTwo(language::CompareOp op, const Value &a,
     return Value::boolean(same == (op == Op::Is));
   }
   if (op == Op::In || op == Op::NotIn) {
+    if (auto *dict = b.dict(); dict && !a.isDynamic())
+      return Value::boolean((dict->find(a) != nullptr) == (op == Op::In));
     auto *items = b.tupleValues();
     auto *key = a.constant();
     if (!items || !key || b.isDynamic())
       fail(DiagnosticId::NotSupported, emit.site.range,
-           "`in` is only supported between compile-time values and tuples");
+           "`in` is only supported between compile-time values and tuples or "
+           "dicts");
     bool found = false;
     for (const Value &item : *items)
       found |= item.constant() && item.constant()->equals(*key);
@@ -296,10 +299,25 @@ Value Lowering::indexTuple(const std::vector<Value> &values,
   return values[size_t(*number < 0 ? *number + size : *number)];
 }
 
+Value Lowering::indexDict(const Dict &dict, const language::Expr &index) {
+  const Value key = evaluate(index);
+  if (key.isDynamic())
+    fail(DiagnosticId::NotConstexpr, index.range,
+         "a dict is indexed with compile-time values, got " + key.describe());
+  const Value *found = dict.find(key);
+  if (!found)
+    fail(DiagnosticId::BadArgument, index.range,
+         "the dict has no key that is " + key.describe(),
+         "check the spelling of the key");
+  return *found;
+}
+
 Value Lowering::subscript(const language::Subscript &expr) {
   Value value = evaluate(*expr.value);
   if (auto *values = value.tupleValues())
     return indexTuple(std::vector<Value>(*values), *expr.index);
+  if (auto *dict = value.dict())
+    return indexDict(*dict, *expr.index);
   auto *tensor = value.tensor();
   if (!tensor)
     fail(DiagnosticId::BadOperand, expr.range,

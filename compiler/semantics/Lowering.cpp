@@ -108,6 +108,12 @@ Value Lowering::fromSyntax(const language::Value &value,
       values.push_back(fromSyntax(item, range));
     return Value::tuple(std::move(values));
   }
+  if (auto *dict = value.get<language::Value::Dict>()) {
+    Dict items;
+    for (const auto &[key, item] : dict->items)
+      items.items.emplace_back(fromSyntax(key, range), fromSyntax(item, range));
+    return items;
+  }
   // A module constant such as TYPE = tl.float32, or an alias of a function.
   if (auto *named = value.get<language::Value::Named>()) {
     const size_t dot = named->path.rfind('.');

@@ -219,6 +219,7 @@ private:
   Value comprehension(const language::Comprehension &expr);
   Value indexTuple(const std::vector<Value> &values,
                    const language::Expr &index);
+  Value indexDict(const Dict &dict, const language::Expr &index);
 
   // Names.cpp.
   Value lookUp(const language::Name &name);

@@ -247,9 +247,7 @@ std::optional<Value> Lowering::global(std::string_view name,
   case language::Symbol::Kind::Constant:
     return fromSyntax(symbol->value, range);
   case language::Symbol::Kind::Unread:
-    fail(DiagnosticId::NotSupported, range,
-         "`" + std::string(name) + "` is set by code that is not read (" +
-             symbol->why + ")",
+    fail(DiagnosticId::NotSupported, range, symbol->unreadMessage(name),
          symbol->hint);
   case language::Symbol::Kind::Library:
     break;

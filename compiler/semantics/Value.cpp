@@ -7,6 +7,7 @@
 #include "compiler/semantics/Constants.h"
 #include "language/Tree.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera::semantics {
@@ -127,7 +128,26 @@ std::string Value::describe() const {
     return "function " + std::string(value->def->name);
   if (auto *value = as<BuiltinRef>())
     return "function " + displayName(*value->builtin);
+  if (auto *value = dict())
+    return "a dict of " + std::to_string(value->items.size());
   return "a range";
+}
+
+// Python's ==: 1 == 1.0 == True.
+static bool isSameKey(const Value &a, const Value &b) {
+  if (auto *left = a.constant())
+    return b.constant() && left->equals(*b.constant());
+  auto *left = a.tupleValues(), *right = b.tupleValues();
+  return left && right &&
+         std::equal(left->begin(), left->end(), right->begin(), right->end(),
+                    isSameKey);
+}
+
+const Value *Dict::find(const Value &key) const {
+  for (const auto &[known, value] : items)
+    if (isSameKey(known, key))
+      return &value;
+  return nullptr;
 }
 
 void flatten(const Value &value, std::vector<mlir::Value> &parts) {
@@ -212,6 +232,14 @@ bool sameType(const Value &a, const Value &b) {
            b.as<BuiltinRef>()->self == left->self;
   if (auto *left = a.as<ModuleRef>())
     return b.as<ModuleRef>() && b.as<ModuleRef>()->path == left->path;
+  if (auto *left = a.dict())
+    return b.dict() &&
+           std::equal(left->items.begin(), left->items.end(),
+                      b.dict()->items.begin(), b.dict()->items.end(),
+                      [](const auto &x, const auto &y) {
+                        return sameType(x.first, y.first) &&
+                               sameType(x.second, y.second);
+                      });
   return false;
 }
 

@@ -112,6 +112,14 @@ struct Tuple {
   const language::FunctionDef *fields = nullptr; // of a NamedTuple
 };
 
+/// A dict constant of a module. Its keys and values are compile-time values.
+struct Dict {
+  std::vector<std::pair<Value, Value>> items; // in order of insertion
+
+  /// Returns the value of the key, or null.
+  const Value *find(const Value &key) const;
+};
+
 /// No tuple may hold more, counted in depth: one that a loop doubles would take
 /// all memory.
 inline constexpr size_t kMaxTupleSize = 100000;
@@ -128,7 +136,8 @@ public:
   using Data =
       std::variant<Const, Tensor, std::shared_ptr<Tuple>,
                    std::shared_ptr<BlockPointer>, std::shared_ptr<Descriptor>,
-                   ModuleRef, FunctionRef, BuiltinRef, std::shared_ptr<Range>>;
+                   ModuleRef, FunctionRef, BuiltinRef, std::shared_ptr<Range>,
+                   std::shared_ptr<Dict>>;
 
   Value() = default; // None
   Value(Const value) : data(std::move(value)) {}
@@ -141,6 +150,7 @@ public:
   Value(FunctionRef value) : data(value) {}
   Value(BuiltinRef value) : data(std::move(value)) {}
   Value(Range value) : data(std::make_shared<Range>(std::move(value))) {}
+  Value(Dict value) : data(std::make_shared<Dict>(std::move(value))) {}
 
   static Value none() { return Value(); }
   static Value boolean(bool value) { return Const(value); }
@@ -170,6 +180,10 @@ public:
   }
   const Descriptor *descriptor() const {
     auto *held = as<std::shared_ptr<Descriptor>>();
+    return held ? held->get() : nullptr;
+  }
+  const Dict *dict() const {
+    auto *held = as<std::shared_ptr<Dict>>();
     return held ? held->get() : nullptr;
   }
   const Range *range() const {

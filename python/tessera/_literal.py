@@ -39,11 +39,12 @@ def plain(value: Any) -> Any:
     return float(value) if isinstance(value, float) else value
 
 
-def literal(value: Any, types: str = "triton.language") -> str | None:
+def literal(value: Any, types: str = "triton.language", constant: bool = False) -> str | None:
     """A compile-time value in the language, whose types are members of
-    `types`; None for a value that the language does not have."""
+    `types`; None for a value that the language does not have. `constant`: also
+    a dict or a set, which arguments and defaults cannot be."""
     if isinstance(value, language.constexpr):
-        return literal(value.value, types)
+        return literal(value.value, types, constant)
     if isinstance(value, language.dtype):
         return f"{types}.{value.name}"
     if isinstance(value, torch.dtype):
@@ -57,7 +58,14 @@ def literal(value: Any, types: str = "triton.language") -> str | None:
         return repr(value) if -(1 << 127) < value < 1 << 127 else None
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else f'float("{value}")'
-    if isinstance(value, (tuple, list)):
-        items = [literal(item, types) for item in value]
-        return None if None in items else "(" + "".join(f"{item}, " for item in items) + ")"
+    if isinstance(value, (tuple, list)) or constant and isinstance(value, (set, frozenset)):
+        items = [literal(item, types, constant) for item in value]
+        if None in items:
+            return None
+        if isinstance(value, (set, frozenset)):  # the order of iteration differs between processes
+            items.sort(key=str)
+        return "(" + "".join(f"{item}, " for item in items) + ")"
+    if constant and isinstance(value, dict):
+        pairs = [(literal(key, types, constant), literal(item, types, constant)) for key, item in value.items()]
+        return None if any(None in pair for pair in pairs) else "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
     return None

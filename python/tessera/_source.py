@@ -5,6 +5,7 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
+import builtins
 import inspect
 import operator
 from collections.abc import Callable
@@ -51,7 +52,7 @@ def definition(name: str, value: Any) -> str | None:
         return f"from {value.module} import {value.name} as {name}"
     if value is language.constexpr:
         return f"from triton.language import constexpr as {name}"
-    text = literal(value)
+    text = literal(value, constant=True)
     return None if text is None else f"{name} = {text}"
 
 
@@ -68,6 +69,15 @@ def class_definition(name: str, value: Any) -> list[str] | None:
     return ["from typing import NamedTuple", f"class {name}(NamedTuple):", *lines]
 
 
+def declaration(name: str, value: Any) -> str:
+    """The line that tells the compiler what a value is that the language does
+    not have: its message at the value's use says so."""
+    if isinstance(value, type):
+        return f"class {name}: pass"
+    kind = type(value).__name__
+    return f"{name}: {kind if kind.isidentifier() else 'object'}"
+
+
 def is_same(a: Any, b: Any) -> bool:
     """Whether one definition serves both values."""
     if a is b:
@@ -75,11 +85,13 @@ def is_same(a: Any, b: Any) -> bool:
     one, other = function_of(a), function_of(b)
     if one or other:
         return bool(one and other and one[0] is other[0])
-    return literal(a) is not None and literal(a) == literal(b)
+    text = literal(a, constant=True)
+    return text is not None and text == literal(b, constant=True)
 
 
 def is_fixed(value: Any) -> bool:
-    return not isinstance(value, list) and (not isinstance(value, tuple) or all(map(is_fixed, value)))
+    """Whether the value cannot change in place."""
+    return not isinstance(value, (list, dict, set)) and (not isinstance(value, tuple) or all(map(is_fixed, value)))
 
 
 CONTENTS = operator.attrgetter("cell_contents")
@@ -101,14 +113,15 @@ class Constant(NamedTuple):
     text: str
 
     def watched(self) -> Any:
-        """The object that get(key) is while the constant has not changed. A list
-        may change in place: for such a constant, an object that it never is."""
+        """The object that get(key) is while the constant has not changed. A list,
+        dict or set may change in place: for such a constant, an object that it
+        never is."""
         return self.value if is_fixed(self.value) else object()
 
     def now(self) -> str | None:
         """The constant's text at this moment; None if it is gone."""
         try:
-            return literal(self.get(self.key))
+            return literal(self.get(self.key), constant=True)
         except (AttributeError, KeyError, ValueError):
             return None
 
@@ -172,7 +185,7 @@ class Text:
         if reference.path[1:]:
             get, key = getter_of(get, key, reference.path[1:]), None
             value = get(key)
-        if (text := literal(value)) is not None and place not in self.places:
+        if (text := literal(value, constant=True)) is not None and place not in self.places:
             self.places.add(place)
             self.constants.append(Constant(".".join(reference.path), get, key, value, text))
             if isinstance(value, language.constexpr):
@@ -181,7 +194,7 @@ class Text:
 
     def name_for(self, value: Any, wanted: str, avoid: set[str]) -> str:
         """A name for the value, which is defined where it is new and the
-        language has it. Otherwise the compiler reports the name at its place."""
+        language has it, and else declared: the compiler reports its use."""
         count, name = 1, wanted
         while name in avoid or name in self.known and not is_same(self.known[name], value):
             count += 1
@@ -193,10 +206,8 @@ class Text:
             self.add_function(name, value)
             return name
         self.known[name] = value
-        if lines := class_definition(name, value):
-            self.tail += lines
-        elif line := definition(name, value):
-            self.tail.append(line)
+        if vars(builtins).get(name, self) is not value:  # the compiler has Python's own functions
+            self.tail += class_definition(name, value) or [definition(name, value) or declaration(name, value)]
         return name
 
     def __str__(self) -> str:

@@ -53,6 +53,8 @@ Value emitBool(BuiltinCall &call) {
 Value emitLen(BuiltinCall &call) {
   if (auto *values = call[0].tupleValues())
     return Value::integer(int64_t(values->size()));
+  if (auto *dict = call[0].dict())
+    return Value::integer(int64_t(dict->items.size()));
   if (auto *constant = call[0].constant(); constant && constant->isString())
     return Value::integer(int64_t(constant->string().size()));
   call.fail(0, DiagnosticId::BadArgument,
