@@ -8,6 +8,7 @@
 #include "runtime/compile/WorkerPool.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/pack/Pack.h"
+#include "support/Process.h"
 #include "tests/faults/Fixture.h"
 
 #include <fstream>
@@ -291,6 +292,30 @@ TEST_F(Trusted, ReproducersOutsideOfTheCache) {
   EXPECT_TRUE(fs::is_empty(target));
   EXPECT_TRUE(holds(failure, temporary.string() + "/tessera-reproducer-"))
       << failure;
+}
+
+TEST_F(Trusted, FoldersOfReproducersThatOthersWriteTo) {
+  const fs::path reproducers = settings().cacheFolder / "reproducers";
+  fs::create_directory(reproducers);
+  ::chmod(reproducers.c_str(), 0777);
+  testing::internal::CaptureStderr();
+  CompileService service(settings());
+  const std::string failure = failureOf(service, request("crash"));
+  testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(fs::is_empty(reproducers));
+  EXPECT_TRUE(holds(failure, "/tessera-reproducer-")) << failure;
+}
+
+// Folders are looked for above the program, also beside it.
+TEST_F(Trusted, FoldersThatAreLookedFor) {
+  const fs::path found =
+      executablePath().parent_path() / folder.path().filename();
+  fs::create_directory(found);
+  ::chmod(found.c_str(), 0755);
+  EXPECT_EQ(findFolder(found.filename()), found);
+  ::chmod(found.c_str(), 0777);
+  EXPECT_EQ(findFolder(found.filename()), fs::path());
+  fs::remove(found);
 }
 
 TEST_F(OtherUsers, TheirEntriesAreNotLoaded) {

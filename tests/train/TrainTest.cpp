@@ -273,6 +273,35 @@ TEST_F(Train, AccumulationIsALargerBatch) {
   }
 }
 
+// Loss and gradient are means over a step's targets: rows with the same
+// documents and more padding have the same ones.
+TEST_F(Train, PaddingChangesNeitherLossNorGradient) {
+  std::string text;
+  uint32_t state = 7;
+  for (int line = 0; line < 600; ++line) {
+    std::string words;
+    for (int i = 0; i < 40; ++i)
+      words += char('a' + ((state = state * 1664525 + 1013904223) >> 24) % 26);
+    text += nlohmann::json{{"text", words}}.dump() + "\n";
+  }
+  folder.write("lines.jsonl", text);
+  const auto rowsOf = [&](const std::string &tokens) {
+    expectFine(run(tokens, {"data.path=" + folder.file("lines.jsonl"),
+                            "data.packing=best_fit", "data.order=sequential",
+                            "train.seq_len=" + tokens, "train.batch_size=4",
+                            "train.accumulate=2", "train.steps=2",
+                            "train.warmup=0", "train.final_windows=2"}));
+    return steps(tokens);
+  };
+  const auto tight = rowsOf("42"), loose = rowsOf("64");
+  ASSERT_EQ(tight.size(), 2u);
+  ASSERT_EQ(loose.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(loose[i].first / tight[i].first, 1, 1e-5) << i + 1;
+    EXPECT_NEAR(loose[i].second / tight[i].second, 1, 1e-5) << i + 1;
+  }
+}
+
 /// Starts a run that would take long and waits for its first log line.
 Process startLong(const std::vector<std::string> &arguments,
                   const std::string &out) {

@@ -236,4 +236,15 @@ TEST_F(TrustOfOwners, TheOwnerOfTheProgram) {
   EXPECT_NE(why(file, TrustedContext::of(program)), "");
 }
 
+// Who may write to the program is not who may write to a file of another group.
+TEST_F(TrustOfOwners, TheGroupOfTheProgram) {
+  const fs::path program = inner / "program";
+  writeFile(program, "p");
+  mode(program, 0775);
+  mode(file, 0775);
+  EXPECT_EQ(why(file, TrustedContext::of(program)), "");
+  ASSERT_EQ(::chown(file.c_str(), 0, other), 0);
+  EXPECT_EQ(why(file, TrustedContext::of(program)), writable(file));
+}
+
 } // namespace

@@ -10,6 +10,7 @@
 #include <caffe2/serialize/inline_container.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <vector>
 
 using namespace tessera;
 using namespace tessera::trainer;
@@ -45,6 +46,43 @@ protected:
     return text;
   }
 
+  // LONG1 with eight bytes.
+  static std::string number(int64_t value) {
+    std::string text("\x8a\x08", 2);
+    for (int i = 0; i < 8; ++i)
+      text += char(uint64_t(value) >> (8 * i));
+    return text;
+  }
+  static std::string numbers(const std::vector<int64_t> &values) {
+    std::string text = "(";
+    for (const int64_t value : values)
+      text += number(value);
+    return text + "t";
+  }
+  // One of the storage data/KEY.
+  static std::string tensor(char key, int64_t first,
+                            const std::vector<int64_t> &shape,
+                            const std::vector<int64_t> &strides) {
+    return "ctorch._utils\n_rebuild_tensor_v2\n(" +
+           std::string("(X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0",
+                       38) +
+           key + std::string("X\x03\0\0\0cpuK\x01tQ", 12) + number(first) +
+           numbers(shape) + numbers(strides) + "tR";
+  }
+  // The error of a dictionary with that tensor of a storage of four elements.
+  std::string errorOfTensor(int64_t first, const std::vector<int64_t> &shape,
+                            const std::vector<int64_t> &strides) {
+    const std::string pickle = std::string("\x80\x02}X\x01\0\0\0a", 9) +
+                               tensor('0', first, shape, strides) + "s.";
+    const std::string file = folder.file("tensor.pt");
+    caffe2::serialize::PyTorchStreamWriter writer(file);
+    const float elements[] = {1, 2, 3, 4};
+    writer.writeRecord("data.pkl", pickle.data(), pickle.size());
+    writer.writeRecord("data/0", elements, sizeof elements);
+    writer.writeEndOfFile();
+    return errorOf(file);
+  }
+
   TestFolder folder;
 };
 
@@ -58,6 +96,8 @@ TEST_F(Pickle, NestedDeeply) {
             limit);
   expectHas(refused(protocol + repeated("(", 1000) + repeated("t", 1000) + "."),
             limit);
+  // The last value of each pair is not the deepest one.
+  expectHas(refused(protocol + ")" + repeated(")\x86", 1000) + "."), limit);
 }
 
 // Two bytes double a text: 40 times that are 2^40 bytes.
@@ -66,6 +106,43 @@ TEST_F(Pickle, NamesThatDouble) {
   const std::string twice("h\0h\0\x93q\0", 7);
   expectHas(refused(protocol + text + repeated(twice, 12) + "."),
             "its pickle has a global of more than 1000 bytes");
+}
+
+TEST_F(Pickle, LongNamesOfGlobals) {
+  const std::string longName(1001, 'a'), shortName(1000, 'a');
+  const std::string limit = "its pickle has a global of more than 1000 bytes";
+  expectHas(refused(protocol + "c" + longName + "\nb\n."), limit);
+  expectHas(refused(protocol + "cb\n" + longName + "\n."), limit);
+  expectHas(refused(protocol + "c" + shortName + "\n" + shortName + "\n."),
+            "it holds something else");
+}
+
+TEST_F(Pickle, OperationsWithoutTheirValues) {
+  expectHas(
+      refused(protocol + repeated("N", 20) + std::string("X\x10\0\0\0abc", 8)),
+      "its pickle is cut off");
+  expectHas(refused(protocol + "\x8a\x09" + std::string(9, '\1') + "."),
+            "its pickle has a number of more than 64 bits");
+  expectHas(refused(protocol + "NNa."),
+            "its pickle adds to a value without items");
+  expectHas(refused(protocol + "\x85."), "its pickle takes what is not there");
+  expectHas(refused(protocol + "t."), "its pickle has no mark");
+  expectHas(refused(protocol + "h\x05."),
+            "its pickle names a value that it has not");
+}
+
+TEST_F(Pickle, TensorsOutsideOfTheirElements) {
+  EXPECT_EQ(errorOfTensor(0, {4}, {1}), "no error");
+  EXPECT_EQ(errorOfTensor(3, {1, 0}, {1, 9}), "no error");
+  const std::string larger = "it has a tensor larger than its elements";
+  expectHas(errorOfTensor(0, {5}, {1}), larger);
+  expectHas(errorOfTensor(1, {4}, {1}), larger);
+  // The offset of the last element is 2^64.
+  expectHas(errorOfTensor(0, {(int64_t(1) << 62) + 1}, {4}), larger);
+  expectHas(errorOfTensor(-1, {1}, {1}), "it has a tensor without elements");
+  const std::string negative = "it has a tensor of a negative shape";
+  expectHas(errorOfTensor(0, {-1}, {1}), negative);
+  expectHas(errorOfTensor(3, {2}, {-1}), negative);
 }
 
 // A text of 8 MiB that is named 100,000 times is stored once.
@@ -110,6 +187,27 @@ TEST_F(Pickle, ShapesOfManyDimensions) {
 TEST_F(Pickle, CompressedRecords) {
   expectHas(refused(std::string(32 << 20, '\0'), /*compress=*/true),
             "its records have more bytes than it");
+}
+
+// Each record is smaller than the file, both together are not.
+TEST_F(Pickle, CompressedRecordsTogether) {
+  const std::string pickle = protocol + "}" + std::string("X\x01\0\0\0a", 6) +
+                             tensor('0', 0, {4}, {1}) + "s" +
+                             std::string("X\x01\0\0\0b", 6) +
+                             tensor('1', 0, {4}, {1}) + "s.";
+  const std::string zeros(900'000, '\0');
+  std::string unused(1'000'000, '\0');
+  uint32_t state = 1;
+  for (char &c : unused)
+    c = char((state = state * 1664525 + 1013904223) >> 24);
+  const std::string file = folder.file("hostile.pt");
+  caffe2::serialize::PyTorchStreamWriter writer(file);
+  writer.writeRecord("data.pkl", pickle.data(), pickle.size());
+  writer.writeRecord("unused", unused.data(), unused.size());
+  writer.writeRecord("data/0", zeros.data(), zeros.size(), /*compress=*/true);
+  writer.writeRecord("data/1", zeros.data(), zeros.size(), /*compress=*/true);
+  writer.writeEndOfFile();
+  expectHas(errorOf(file), "its records have more bytes than it, as of data/1");
 }
 
 TEST_F(Pickle, WhatIsNotAFile) {
