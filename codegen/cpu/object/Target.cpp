@@ -7,6 +7,7 @@
 
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -15,6 +16,20 @@
 #include <mutex>
 
 namespace tessera::codegen::cpu {
+
+// LLVM's machine scheduler compares each memory access of a basic block with
+// all others, up to this limit; beyond it, the scheduler keeps the order
+// between the oldest accesses and the others. A network that sorts 1,024
+// numbers is one basic block with 1,372 accesses: with LLVM's default limit of
+// 1,000 the scheduler takes four fifths of the back end's time. LLVM reads the
+// limit from the command line only, and linking with lld restores the default.
+static bool limitScheduledAccesses() {
+  constexpr const char *name = "dag-maps-huge-region";
+  auto &known = llvm::cl::getRegisteredOptions();
+  const auto found = known.find(name);
+  return found != known.end() &&
+         !found->second->addOccurrence(1, name, "100", /*MultiArg=*/true);
+}
 
 static const llvm::Target &x86Target(const llvm::Triple &triple) {
   static std::once_flag once;
@@ -48,7 +63,7 @@ createTargetMachine(const CpuTarget &target) {
           triple, target.mcpu, target.llvmFeatures(), options,
           llvm::Reloc::PIC_, llvm::CodeModel::Small,
           llvm::CodeGenOptLevel::Aggressive));
-  if (!machine)
+  if (!machine || !limitScheduledAccesses())
     throw Error("LLVM cannot generate code for " + target.name(),
                 "targets look like cpu:x86-64-v3:0000");
   return machine;

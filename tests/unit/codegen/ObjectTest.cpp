@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Object.h"
 #include "codegen/cpu/object/Link.h"
+#include "codegen/cpu/object/Target.h"
 #include "support/Error.h"
 #include "tests/unit/codegen/LoadedKernel.h"
 
@@ -11,6 +12,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Target/TargetMachine.h"
 #include "gtest/gtest.h"
 
 #include <numeric>
@@ -80,6 +83,18 @@ TEST_F(ObjectTest, RunsAndExportsOnlyTheEntry) {
   loaded.run(args);
   for (int i = 0; i < 16; ++i)
     EXPECT_EQ(y[i], 0.5f + x[i] * x[i]);
+}
+
+// Without the limit, the scheduler's time grows with the square of the number
+// of memory accesses of a basic block. Linking an object restores the default.
+TEST_F(ObjectTest, LimitsTheAccessesThatTheSchedulerCompares) {
+  compile(squares(""));
+  const auto machine = createTargetMachine(CpuTarget());
+  const auto &known = llvm::cl::getRegisteredOptions();
+  const auto limit = known.find("dag-maps-huge-region");
+  ASSERT_NE(limit, known.end());
+  EXPECT_EQ(static_cast<llvm::cl::opt<unsigned> *>(limit->second)->getValue(),
+            100u);
 }
 
 TEST_F(ObjectTest, SameModuleSameBytes) {
