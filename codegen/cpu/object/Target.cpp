@@ -24,6 +24,8 @@ namespace tessera::codegen::cpu {
 // 1,000 the scheduler takes four fifths of the back end's time. LLVM reads the
 // limit from the command line only, and linking with lld restores the default.
 static bool limitScheduledAccesses() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   constexpr const char *name = "dag-maps-huge-region";
   auto &known = llvm::cl::getRegisteredOptions();
   const auto found = known.find(name);

@@ -24,12 +24,16 @@ namespace {
 const char *const tripleText = "nvptx64-nvidia-cuda";
 
 // The back end reads this from the command line only, when a target machine is
-// made: pointers into shared, constant and local memory take 32 bits.
+// made: pointers into shared, constant and local memory take 32 bits. Linking
+// with lld restores the default.
 bool setShortPointers() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   auto &known = llvm::cl::getRegisteredOptions();
   auto found = known.find("nvptx-short-ptr");
   return found != known.end() &&
-         !found->second->addOccurrence(1, "nvptx-short-ptr", "true");
+         !found->second->addOccurrence(1, "nvptx-short-ptr", "true",
+                                       /*MultiArg=*/true);
 }
 
 const llvm::Target &nvptx() {
@@ -43,10 +47,6 @@ const llvm::Target &nvptx() {
     LLVMInitializeNVPTXAsmPrinter();
     target =
         llvm::TargetRegistry::lookupTarget(llvm::Triple(tripleText), error);
-    if (target && !setShortPointers()) {
-      target = nullptr;
-      error = "it has no option nvptx-short-ptr";
-    }
   });
   if (!target)
     throw Error("this LLVM has no NVPTX back end that can be used: " + error,
@@ -67,7 +67,11 @@ llvm::TargetMachine &gpuTargetMachine(const GpuTarget &target) {
     options.MCOptions.AsmVerbose = false;
     // Not Aggressive: that is two runs of GVN, which take half of the time of
     // large kernels and find nothing after the optimizer.
-    machine.reset(nvptx().createTargetMachine(
+    const llvm::Target &backEnd = nvptx();
+    if (!setShortPointers())
+      throw Error("this LLVM's NVPTX back end has no option nvptx-short-ptr",
+                  "install the libmlir-22 packages that scripts/setup names");
+    machine.reset(backEnd.createTargetMachine(
         llvm::Triple(tripleText), target.name,
         "+ptx" + std::to_string(target.ptxVersion), options, llvm::Reloc::PIC_,
         std::nullopt, llvm::CodeGenOptLevel::Default));

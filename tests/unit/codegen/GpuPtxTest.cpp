@@ -16,7 +16,9 @@
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Target/TargetMachine.h"
 #include "gtest/gtest.h"
 
 #include <cstdlib>
@@ -60,6 +62,17 @@ std::string messageOf(const std::function<void()> &run) {
 
 bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
+}
+
+// Linking the code of a CPU resets LLVM's options between two targets.
+TEST(GpuTargetMachine, HasShortPointersAfterAReset) {
+  for (const char *name : {"sm_80", "sm_90"}) {
+    const std::string layout = gpuTargetMachine(GpuTarget::parse(name))
+                                   .createDataLayout()
+                                   .getStringRepresentation();
+    EXPECT_NE(layout.find("p3:32:32"), std::string::npos) << layout;
+    llvm::cl::ResetAllOptionOccurrences();
+  }
 }
 
 TEST(GpuPtx, Text) {
