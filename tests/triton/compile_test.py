@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interpreter is more tolerant than the compiler (types of loop-carried values, shapes, promotions). No GPU is needed:
 the target is named. With COMPILE_TO=ptx Triton goes all the way, including ptxas; pytest -rP shows registers and shared memory."""
-import ast
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 
 import pytest
 import triton
-from instances import instances_of, is_type, kernel_files
+from instances import instances_of, is_type, kernel_files, kernels_of
 from pattern_kernels import VISIBILITY, gradient_kernel, visibility_kernel
 from repository import ROOT
 from triton._C.libtriton import ir
@@ -21,6 +21,7 @@ from triton.compiler.compiler import make_backend
 
 sys.path.append(str(ROOT))  # where kernel files import from
 FILES = kernel_files()
+PATTERNS = sorted((ROOT / "kernels/patterns").glob("*.py"))
 TARGET = GPUTarget("cuda", 80, 32)
 
 
@@ -42,14 +43,6 @@ def source(fn, given):
     return ASTSource(fn, signature, constexprs, attrs)
 
 
-def kernels_of(path):
-    """Helpers are called, or given to a scan, and compiled with their callers; references are compared by `tessera check`."""
-    tree = ast.parse(path.read_text())
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
-    called = {x.id for n in calls for x in (n.func, *n.args) if isinstance(x, ast.Name)}
-    return [f.name for f in tree.body if isinstance(f, ast.FunctionDef) and f.name not in called and not f.name.endswith("_ref")]
-
-
 def compile_to_ptx(name, src):
     done = triton.compile(src, target=TARGET, options={"num_warps": 4, "num_stages": 2})
     registers = re.search(r"\.reg \.b32 \t%r<(\d+)>", done.asm["ptx"])
@@ -68,13 +61,13 @@ def test_files():
     assert len(FILES) > 20
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_instances(path):
+def check_instances(path, kernels):
+    """Gives every instance of the kernels of a file to Triton's front end."""
     instances = instances_of(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for kernel in kernels_of(path):
+    for kernel in kernels:
         assert instances.get(kernel), f"{kernel} has no instance"
         fn = getattr(module, kernel)
         while not isinstance(fn, triton.JITFunction):
@@ -84,6 +77,20 @@ def test_instances(path):
                 compile_to_ptx(name, source(fn, arguments))
             else:
                 make_ir(source(fn, arguments))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_instances(path):
+    # References are compared by `tessera check`.
+    check_instances(path, [f.name for f in kernels_of(path, ROOT) if not f.name.endswith("_ref")])
+
+
+@pytest.mark.parametrize("path", PATTERNS, ids=lambda path: path.stem)
+def test_instances_of_a_pattern(path, tmp_path):
+    printed = tmp_path / path.name
+    command = [os.environ["PROGRAM"], "compile", path, "--emit", "pattern"]
+    printed.write_text(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    check_instances(printed, [path.stem, path.stem + "_bwd_dq", path.stem + "_bwd_dkdv"])
 
 
 @pytest.mark.parametrize("name", VISIBILITY)

@@ -1,10 +1,9 @@
 # tests/triton/docs_test.py - docs/kernels.md lists every kernel with the arguments it really has, in order.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import ast
 import re
 
-from instances import kernel_files
+from instances import kernel_files, kernels_of
 from repository import ROOT
 
 
@@ -13,12 +12,7 @@ def test_arguments_of_every_kernel():
             re.finditer(r"^\| `(\w+)` \(([\w/.]+)\) \| `(.*?)` ; `(.*?)` \|", (ROOT / "docs/kernels.md").read_text(), re.M)}
     wrong = []
     for path in kernel_files():
-        tree = ast.parse(path.read_text())
-        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
-        called = {x.id for n in calls for x in (n.func, *n.args) if isinstance(x, ast.Name)}         # or given to a scan
-        for f in tree.body:
-            if not isinstance(f, ast.FunctionDef) or f.name in called:       # helpers are called, kernels are launched
-                continue
+        for f in kernels_of(path, ROOT):
             runtime = [a.arg for a in f.args.args if a.annotation is None]
             constexprs = [a.arg for a in f.args.args if a.annotation is not None]
             want = (str(path.relative_to(ROOT / "kernels")), ", ".join(runtime), ", ".join(constexprs))

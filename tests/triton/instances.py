@@ -1,20 +1,19 @@
-# tests/triton/instances.py - the instances of a kernel file, as tessera reads them.
+# tests/triton/instances.py - the instances and kernels of a kernel file.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """PROGRAM names the tessera program."""
+import ast
+import functools
 import json
 import os
 import subprocess
 
 from repository import ROOT
 
-# Files of functions that kernels of other files call.
-HELPERS = {"kernels/attention/intervals.py"}
-
 
 def kernel_files():
-    """The files of kernels/ that hold kernels."""
-    return sorted(path for path in (ROOT / "kernels").glob("*/*.py") if str(path.relative_to(ROOT)) not in HELPERS)
+    """The files of kernels/ that hold kernels: not the functions that they call, and not patterns, whose kernels are derived."""
+    return sorted(path for path in (ROOT / "kernels").glob("*/*.py") if path.parent.name not in ("attention", "patterns"))
 
 
 def instances_of(path):
@@ -26,6 +25,22 @@ def instances_of(path):
     return {kernel["name"]: {name: {p["name"]: said(instance["args"][p["name"]]) for p in kernel["params"] if p["name"] in instance["args"]}
                              for name, instance in kernel["instances"].items()}
             for kernel in json.loads(run.stdout)["kernels"] if kernel["instances"]}
+
+
+@functools.cache
+def imported_names(root):
+    """Names that a file under root/kernels imports from another one."""
+    return {alias.name for path in (root / "kernels").rglob("*.py") for n in ast.walk(ast.parse(path.read_text()))
+            if isinstance(n, ast.ImportFrom) and n.module.startswith("kernels.") for alias in n.names}
+
+
+def kernels_of(path, root):
+    """The functions of a kernel file that are launched, as ast nodes. Others are helpers: they are called, passed to a call, or imported by
+    another file."""
+    tree = ast.parse(path.read_text())
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    helpers = {x.id for n in calls for x in (n.func, *n.args) if isinstance(x, ast.Name)} | imported_names(root)
+    return [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name not in helpers]
 
 
 def is_type(value):

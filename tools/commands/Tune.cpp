@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
+#include "autotune/choice/StaleEntries.h"
 #include "autotune/search/TableFile.h"
 #include "autotune/search/Times.h"
 #include "autotune/table/TuneTable.h"
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 namespace tessera::tools {
 
@@ -29,7 +31,7 @@ namespace {
 struct TuneOptions {
   std::string show;
   bool html = false;
-  std::vector<std::string> diff, merge;
+  std::vector<std::string> diff, merge, rekey;
   TuneSearch search;
 };
 
@@ -90,13 +92,45 @@ int merge(const TuneOptions &options) {
   return 0;
 }
 
+// Gives the entries of the named kernels the hash of the kernel's present text.
+// scripts/rekey-tables decides which kernels those may be.
+int rekey(const TuneOptions &options) {
+  const std::string &file = options.rekey[0];
+  const tune::ChangingFile changing(file);
+  const tune::TuneTable before = tune::readTable(file);
+  tune::TuneTable after;
+  after.device = before.device;
+  after.provenance = before.provenance;
+  const std::set<std::string> kernels(options.rekey.begin() + 1,
+                                      options.rekey.end());
+  size_t changed = 0;
+  for (tune::TuneEntry entry : before.entries()) {
+    if (kernels.count(entry.key.kernel)) {
+      const auto hash = tune::currentHash(entry.key.kernel);
+      if (!hash || hash->empty())
+        throw Error("there is no kernel " + entry.key.kernel,
+                    "name it as the table does: "
+                    "kernels/nsa/window_fwd.py:window_fwd");
+      changed += entry.key.textHash != *hash;
+      entry.key.textHash = *hash;
+    }
+    after.set(entry);
+  }
+  tune::writeTable(file, after);
+  std::printf("%s: %zu of %zu entries have another hash\n", file.c_str(),
+              changed, after.entries().size());
+  return 0;
+}
+
 int run(const TuneOptions &options) {
   const int modes = !options.show.empty() + !options.diff.empty() +
-                    !options.merge.empty() + wantsSearch(options.search);
+                    !options.merge.empty() + !options.rekey.empty() +
+                    wantsSearch(options.search);
   if (modes != 1)
     throw Error(modes ? "tessera tune does one thing at a time"
                       : "tessera tune was not told what to do",
-                "name one of --show, --diff and --merge, or what to tune: "
+                "name one of --show, --diff, --merge and --rekey, or what to "
+                "tune: "
                 "--config FILE or folders of recorded launches; see tessera "
                 "tune --help");
   if (options.html && options.show.empty())
@@ -106,6 +140,8 @@ int run(const TuneOptions &options) {
     return runTuneSearch(options.search);
   if (!options.show.empty())
     return show(options);
+  if (!options.rekey.empty())
+    return rekey(options);
   return options.diff.empty() ? merge(options) : diff(options);
 }
 
@@ -129,6 +165,10 @@ Command addTune(CLI::App &app) {
                    "entries of all tables; of two of a kind the measured, then "
                    "the later one")
       ->expected(2, 1000);
+  verb->add_option("--rekey", options->rekey,
+                   "a table, then kernels whose text changed and whose code "
+                   "did not get worse: their entries get the new text's hash")
+      ->expected(2, 1000);
   verb->footer(
       "Examples:\n"
       "  tessera tune --config configs/quickstart.yaml --budget 2m --out "
@@ -140,7 +180,9 @@ Command addTune(CLI::App &app) {
       "  tessera tune --show configs/tuned/nvidia-h200.yaml\n"
       "  tessera tune --show table.yaml --html -o table.html\n"
       "  tessera tune --diff before.yaml after.yaml\n"
-      "  tessera tune --merge mine.yaml theirs.yaml --out both.yaml\n\n"
+      "  tessera tune --merge mine.yaml theirs.yaml --out both.yaml\n"
+      "  tessera tune --rekey table.yaml "
+      "kernels/nsa/window_fwd.py:window_fwd\n\n"
       "docs/tuning.md");
   return {verb, [options] { return run(*options); }};
 }

@@ -159,8 +159,21 @@ TEST_F(TuneCommand, MergesIntoAFile) {
   expectPart(tune({"--merge", a, b}).errors, "HINT: add --out TABLE.yaml");
 }
 
+TEST_F(TuneCommand, RekeysTheNamedKernels) {
+  const std::string a = file("a.yaml", entry("1024", "32", "80"));
+  const std::string before = readFile(a);
+  expectPart(tune({"--rekey", a, "kernels/nn/rope.py:rope"}).output,
+             "a.yaml: 0 of 1 entries have another hash\n");
+  expectPart(readFile(a), "  text: 0123456789abcdef0123456789abcdef\n");
+  expectPart(
+      tune({"--rekey", a, "kernels/nsa/select_fwd.py:select_fwd"}).output,
+      "a.yaml: 1 of 1 entries have another hash\n");
+  expectPart(tune({"--show", a}).output, "1 entries, 0 predicted\n");
+}
+
 TEST_F(TuneCommand, MistakesEndWithAHint) {
-  expectPart(tune({}).errors, "HINT: name one of --show, --diff and --merge");
+  expectPart(tune({}).errors,
+             "HINT: name one of --show, --diff, --merge and --rekey");
   const std::string a = file("a.yaml", entry("1000", "32", "80"));
   const auto bad = tune({"--show", a});
   EXPECT_EQ(bad.status.code, 1);
