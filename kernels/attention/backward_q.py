@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, any_visible, change_scores, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range,
+from kernels.attention.core import (LOG2E, any_visible, change_scores, dot_slices, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range,
                                     store_row_values, visible_keys)
-from kernels.tiles import find_tile, store_rows
+from kernels.tiles import add_rows, find_tile
 
 
 @triton.jit
@@ -26,22 +26,25 @@ def log_denominator(lse, sink, tile, G: tl.constexpr):
 
 
 @triton.jit
-def score_gradient(s, dp, tile, pos, scale, learned, total, delta, keep, extra, pattern, G: tl.constexpr):
-    """(p, gradient of the score, gradient of scale * q k^T), all [BM, BN], from the products s = q k^T and dp = do v^T.
-
-    keep [BM, BN] tells which keys count, or is None where all do.
-    """
+def probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, G: tl.constexpr):
+    """p = exp(score - lse), [BM, BN], from the products s of queries and keys. keep [BM, BN] tells which keys count, or is None where
+    all do."""
     p = tl.exp2(change_scores(s, tile, pos, scale, learned, extra, pattern, G) - total[:, None])
-    raw = p * (dp - delta[:, None])
+    if keep is not None:
+        p = tl.where(keep, p, 0.0)
+    return p
+
+
+@triton.jit
+def product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, G: tl.constexpr):
+    """The gradient of scale * q k^T, [BM, BN], from that of the score, raw = p * (do v^T - delta)."""
     ds = raw
     if pattern.score_grad is not None:
         head = (tile.group.to(tl.int32) * G + tile.row)[:, None]
         ds = raw * pattern.score_grad(s * scale, tile.t[:, None], pos[None, :], head, extra, learned)
-    if keep is not None:
-        p = tl.where(keep, p, 0.0)
-        raw = tl.where(keep, raw, 0.0)
-        ds = tl.where(keep, ds, 0.0)
-    return p, raw, ds
+        if keep is not None:                     # the slope of a score that does not count may be infinite
+            ds = tl.where(keep, ds, 0.0)
+    return ds
 
 
 class LearnedSums(NamedTuple):
@@ -62,25 +65,34 @@ def learned_gradient(sums, share, delta):
 
 
 @triton.jit
-def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr):
-    """Adds what keys n .. n+BN-1 contribute to dq / scale and to the sums for the learned numbers."""
+def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr,
+             SCORES_FIRST: tl.constexpr = False):
+    """Adds what keys n .. n+BN-1 contribute to dq / scale and to the sums for the learned numbers. SCORES_FIRST is the order for few
+    rows: with two slices, tiles of many rows need fewer registers if do v^T comes before q k^T."""
     pos = n + tl.arange(0, size.BN)
-    k1 = load_keys(k, tile.start, tile.length, n, tile.group, 0, size.D, size.DP, size.BN)
-    v1 = load_keys(v, tile.start, tile.length, n, tile.group, 0, size.E, size.EP, size.BN)
-    dp = tl.dot(do, tl.trans(v1))                # before q k^T: needs fewer registers in this order
-    if size.DT:
-        k2 = load_keys(k, tile.start, tile.length, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN)
-        s = tl.dot(q, tl.trans(k1), tl.dot(q2, tl.trans(k2)))
-    else:
-        s = tl.dot(q, tl.trans(k1))
+    k1 = load_keys(k, tile.key0, tile.keys, n, tile.group, 0, size.D, size.DP, size.BN)
+    v1 = load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN)
     keep = visible_keys(tile, pos, extra, pattern, size.G) if MASKED else None
-    p, raw, ds = score_gradient(s, dp, tile, pos, scale, learned, total, delta, keep, extra, pattern, size.G)
+    k2 = load_keys(k, tile.key0, tile.keys, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN) if size.DT else None
+    if size.DT and not SCORES_FIRST:
+        dp = tl.dot(do, tl.trans(v1))
+        s = tl.dot(q, tl.trans(k1), tl.dot(q2, tl.trans(k2)))
+        p = probabilities(s, tile, pos, scale, learned, total, None, extra, pattern, size.G)
+        raw = p * (dp - delta[:, None])
+        if MASKED:
+            raw = tl.where(keep, raw, 0.0)
+    else:
+        s = dot_slices(q, q2, k1, k2)
+        p = probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, size.G)
+        raw = p * (tl.dot(do, tl.trans(v1)) - delta[:, None])
+    ds = product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
     if pattern.learned_grad is not None:
         head = (tile.group.to(tl.int32) * size.G + tile.row)[:, None]
         slope = pattern.learned_grad(s * scale, tile.t[:, None], pos[None, :], head, extra, learned)
-        if MASKED:
-            slope = tl.where(keep, slope, 0.0)
-        sums = LearnedSums(sums.raw + tl.sum(raw, 1), sums.slope + tl.sum(p * slope, 1), sums.product + tl.sum(raw * slope, 1))
+        weighted, product = p * slope, raw * slope
+        if MASKED:                               # p may be infinite where a key does not count
+            weighted, product = tl.where(keep, weighted, 0.0), tl.where(keep, product, 0.0)
+        sums = LearnedSums(sums.raw + tl.sum(raw, 1), sums.slope + tl.sum(weighted, 1), sums.product + tl.sum(product, 1))
     dq = tl.dot(ds.to(k1.dtype), k1, dq)
     if size.DT:
         dq2 = tl.dot(ds.to(k1.dtype), k2, dq2)
@@ -92,7 +104,7 @@ def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta,
     """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
     for n in range(first, past, size.BN):
         if MASKED and pattern.visible is not None:
-            if any_visible(tile.first, n, tile.length, tile.group, extra, pattern, size):
+            if any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size):
                 dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, True)
         else:
             dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED)
@@ -100,15 +112,26 @@ def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta,
 
 
 @triton.jit
-def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, nseq, scale, pattern, size, SPLIT: tl.constexpr):
+def store_dq(dq, value, tail, tile, size, ACCUMULATE: tl.constexpr):
+    """Stores the gradient of the tile's queries, value [BM, DP] and tail [BM, DT], or with ACCUMULATE adds it to what dq contains."""
+    base, offs = row_pointer(dq, tile, size.G)
+    add_rows(base, offs, value, size.D, size.DP, tile.live, ACCUMULATE)
+    if size.DT:
+        add_rows(base + size.DP, offs, tail, size.D - size.DP, size.DT, tile.live, ACCUMULATE)
+
+
+@triton.jit
+def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, nseq, scale, pattern, size, SPLIT: tl.constexpr,
+               ACCUMULATE: tl.constexpr = 0, KEYS=None):
     """dq of one tile of queries; visits the keys that the forward pass visits. dsink and dlearned [T, H*G] receive the gradients of
-    sink and learned, and are None where those are."""
+    sink and learned, and are None where those are. With ACCUMULATE the gradient is added to what dq contains."""
     tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     sequence, start, length, first = find_tile(CU, nseq, number, size.BM // size.G)
     if first >= length:
         return
-    tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), size.G, size.BM)
+    key0, keys = key_range(KEYS, sequence, start, length)
+    tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), key0, keys, size.G, size.BM)
     q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
     q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
     do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
@@ -133,10 +156,7 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
     else:
         sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, lowest, past, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
 
-    base, offs = row_pointer(dq, tile, size.G)
-    store_rows(base, offs, sum1 * scale, size.D, size.DP, tile.live)
-    if size.DT:
-        store_rows(base + size.DP, offs, sum2 * scale, size.D - size.DP, size.DT, tile.live)
+    store_dq(dq, sum1 * scale, sum2 * scale, tile, size, ACCUMULATE)
     if sink is not None:
         store_row_values(dsink, -share * change, tile, size.G)
     if learned is not None:

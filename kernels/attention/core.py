@@ -40,6 +40,7 @@ class Pattern(NamedTuple):
     learned_grad: tl.tensor = None  # (s, t, pos, head, extra, learned) -> d score / d learned
     load: tl.tensor = None      # (inputs, sequence) -> extra
     causal: tl.constexpr = False    # the mask shows no key after the query, so none past the end of the sequence
+    idle: tl.constexpr = False      # the mask shows no key to position -1 and reads no memory there: rows that are not live are given -1
 
 
 class Sizes(NamedTuple):
@@ -63,14 +64,20 @@ class Tile(NamedTuple):
     t: tl.tensor        # [BM] position of each row's token
     row: tl.tensor      # [BM] head of each row inside the group, 0 .. G-1
     live: tl.tensor     # [BM] whether the row exists
+    key0: tl.tensor     # the sequence's first key in the packed tensors
+    keys: tl.tensor     # keys of the sequence
 
 
 @triton.jit
-def query_tile(start, length, first, group, G: tl.constexpr, BM: tl.constexpr):
-    """The tile of the BM // G tokens from position `first` on."""
+def query_tile(start, length, first, group, key0, keys, G: tl.constexpr, BM: tl.constexpr, MOVES: tl.constexpr = False):
+    """The tile of the BM // G tokens from position `first` on. MOVES: `first` changes in a loop; the sums are then in an order that
+    leaves less to compute inside the loop."""
     rows = tl.arange(0, BM)
-    t = tl.minimum(first + rows // G, length - 1)
-    return Tile(start, length, first, group, t, rows % G, rows // G < tl.minimum(BM // G, length - first))
+    if MOVES:
+        t = first + tl.minimum(rows // G, length - 1 - first)
+    else:
+        t = tl.minimum(first + rows // G, length - 1)
+    return Tile(start, length, first, group, t, rows % G, rows // G < tl.minimum(BM // G, length - first), key0, keys)
 
 
 @triton.jit
@@ -102,10 +109,19 @@ def store_row_values(x, value, tile, G: tl.constexpr):
 
 
 @triton.jit
-def load_keys(x, start, length, n, group, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr, BN: tl.constexpr):
+def key_range(KEYS, sequence, start, length):
+    """First key and number of keys of a sequence. KEYS are prefix sums of the keys, or None where tokens are the keys."""
+    if KEYS is not None:
+        start = tl.load(KEYS + sequence)
+        length = tl.load(KEYS + sequence + 1) - start
+    return start, length
+
+
+@triton.jit
+def load_keys(x, key0, keys, n, group, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr, BN: tl.constexpr):
     """Columns SKIP .. SKIP+N-1 of keys n .. n+BN-1 of x, [BN, NP]; keys past the end repeat the last one."""
-    key = tl.minimum(n + tl.arange(0, BN), length - 1) - n
-    return load_rows(x.ptr + (start + n).to(tl.int64) * x.token + group * x.head + SKIP, key * x.token, N, NP)
+    key = tl.minimum(n + tl.arange(0, BN), keys - 1) - n
+    return load_rows(x.ptr + (key0 + n).to(tl.int64) * x.token + group * x.head + SKIP, key * x.token, N, NP)
 
 
 @triton.jit
@@ -131,15 +147,26 @@ def visible_keys(tile, pos, extra, pattern, G: tl.constexpr):
     """Whether each row attends to each key, [BM, BN]."""
     shown = pattern.mask(tile.t[:, None], pos[None, :], (tile.group.to(tl.int32) * G + tile.row)[:, None], extra)
     if not pattern.causal:
-        shown = shown & (pos < tile.length)[None, :]
+        shown = shown & (pos < tile.keys)[None, :]
     return shown
 
 
 @triton.jit
-def any_visible(t0, n, length, group, extra, pattern, size):
+def live_keys(tile, pos, extra, pattern, G: tl.constexpr):
+    """visible_keys of the live rows; other rows attend to none."""
+    if pattern.idle:
+        hidden = Tile(tile.start, tile.length, tile.first, tile.group, tl.where(tile.live, tile.t, -1), tile.row, tile.live, tile.key0, tile.keys)
+        shown = visible_keys(hidden, pos, extra, pattern, G)
+    else:
+        shown = visible_keys(tile, pos, extra, pattern, G) & tile.live[:, None]
+    return shown
+
+
+@triton.jit
+def any_visible(t0, n, length, keys, group, extra, pattern, size):
     """Whether any token of the tile of queries from t0 on attends to any key of the tile from n on."""
     head0 = group.to(tl.int32) * size.G
-    return pattern.visible(t0, tl.minimum(t0 + size.BM // size.G, length) - 1, n, tl.minimum(n + size.BN, length) - 1, head0,
+    return pattern.visible(t0, tl.minimum(t0 + size.BM // size.G, length) - 1, n, tl.minimum(n + size.BN, keys) - 1, head0,
                            head0 + size.G - 1, extra)
 
 
@@ -155,3 +182,28 @@ def softmax_step(s, v, peak, total, acc):
     p = tl.exp2(s - base[:, None])
     shrink = tl.exp2(peak - base)
     return top, total * shrink + tl.sum(p, 1), tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+
+
+@triton.jit
+def finish(peak, total, acc, weight):
+    """(o [BM, EP], lse [BM]) from the state of softmax_step; weight is total plus what a sink adds. lse is a natural logarithm. A row
+    without keys has o = 0 and lse = -inf."""
+    empty = total == 0.0
+    lse = tl.where(empty, float("-inf"), (peak + tl.log2(tl.where(empty, 1.0, total))) * LN2)
+    return acc / tl.where(empty, 1.0, weight)[:, None], lse
+
+
+@triton.jit
+def dot_slices(q, q2, k, k2):
+    """q k^T from the two slices of both; the second is None where one holds all columns."""
+    s = tl.dot(q, tl.trans(k))
+    if q2 is not None:
+        s = tl.dot(q2, tl.trans(k2), s)
+    return s
+
+
+@triton.jit
+def token_rows(start, length, t, group, G: tl.constexpr, GP: tl.constexpr):
+    """The GP rows of one token: its G heads; rows from G on repeat the last head and are not live."""
+    head = tl.arange(0, GP)
+    return Tile(start, length, t, group, tl.broadcast_to(t, (GP,)), tl.minimum(head, G - 1), head < G, start, length)

@@ -4,7 +4,7 @@
 """o = softmax(score(scale * q k^T)) v over the keys that the pattern shows."""
 import triton
 import triton.language as tl
-from kernels.attention.core import (LN2, LOG2E, any_visible, change_scores, load_keys, load_queries, load_row_values, query_tile, row_pointer,
+from kernels.attention.core import (LOG2E, any_visible, change_scores, dot_slices, finish, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer,
                                     softmax_step, split_range, store_row_values, visible_keys)
 from kernels.tiles import find_tile, store_rows
 
@@ -13,13 +13,13 @@ from kernels.tiles import find_tile, store_rows
 def key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, MASKED: tl.constexpr):
     """The online softmax over keys n .. n+BN-1."""
     pos = n + tl.arange(0, size.BN)
-    s = tl.dot(q, tl.trans(load_keys(k, tile.start, tile.length, n, tile.group, 0, size.D, size.DP, size.BN)))
-    if size.DT:
-        s = tl.dot(q2, tl.trans(load_keys(k, tile.start, tile.length, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN)), s)
+    k1 = load_keys(k, tile.key0, tile.keys, n, tile.group, 0, size.D, size.DP, size.BN)
+    k2 = load_keys(k, tile.key0, tile.keys, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN) if size.DT else None
+    s = dot_slices(q, q2, k1, k2)
     s = change_scores(s, tile, pos, scale, learned, extra, pattern, size.G)
     if MASKED:
         s = tl.where(visible_keys(tile, pos, extra, pattern, size.G), s, float("-inf"))
-    return softmax_step(s, load_keys(v, tile.start, tile.length, n, tile.group, 0, size.E, size.EP, size.BN), peak, total, acc)
+    return softmax_step(s, load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN), peak, total, acc)
 
 
 @triton.jit
@@ -27,7 +27,7 @@ def visit_keys(q, q2, k, v, tile, first, past, scale, learned, peak, total, acc,
     """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
     for n in range(first, past, size.BN):
         if MASKED and pattern.visible is not None:
-            if any_visible(tile.first, n, tile.length, tile.group, extra, pattern, size):
+            if any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size):
                 peak, total, acc = key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, True)
         else:
             peak, total, acc = key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, MASKED)
@@ -35,19 +35,30 @@ def visit_keys(q, q2, k, v, tile, first, past, scale, learned, peak, total, acc,
 
 
 @triton.jit
-def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLIT: tl.constexpr):
+def store_output(o, lse, peak, total, acc, weight, tile, size):
+    """Stores o and lse of the tile's rows; the arguments are those of finish."""
+    value, sums = finish(peak, total, acc, weight)
+    base, offs = row_pointer(o, tile, size.G)
+    store_rows(base, offs, value, size.E, size.EP, tile.live)
+    store_row_values(lse, sums, tile, size.G)
+
+
+@triton.jit
+def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLIT: tl.constexpr, KEYS=None):
     """One tile of queries of one key/value head. The program ids are the tile of tokens and the key/value head.
 
     SPLIT gives the keys that all queries attend to a loop without masks. sink [T, H*G] holds scores that join the denominator, or is
     None. learned [T, H*G] holds the numbers that the pattern's score reads, or is None. lse is the natural logarithm of the sum of
-    exponentials, without the sink. A row without keys has o = 0 and lse = -inf.
+    exponentials, without the sink. A row without keys has o = 0 and lse = -inf. KEYS are prefix sums of the keys of each sequence, or None
+    where the keys are the tokens.
     """
     tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     sequence, start, length, first = find_tile(CU, nseq, number, size.BM // size.G)
     if first >= length:
         return
-    tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), size.G, size.BM)
+    key0, keys = key_range(KEYS, sequence, start, length)
+    tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), key0, keys, size.G, size.BM)
     q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
     q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
     number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
@@ -68,10 +79,7 @@ def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLI
     else:
         peak, total, acc = visit_keys(q1, q2, k, v, tile, lowest, past, scale, number, peak, total, acc, extra, pattern, size, True)
 
-    empty = total == 0.0
     weight = total
     if sink is not None:
         weight = total + tl.exp2(load_row_values(sink, tile, size.G) * LOG2E - peak)
-    base, offs = row_pointer(o, tile, size.G)
-    store_rows(base, offs, acc / tl.where(empty, 1.0, weight)[:, None], size.E, size.EP, tile.live)
-    store_row_values(lse, tl.where(empty, float("-inf"), (peak + tl.log2(tl.where(empty, 1.0, total))) * LN2), tile, size.G)
+    store_output(o, lse, peak, total, acc, weight, tile, size)
