@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import load_rows, store_rows
+from kernels.attention.backward_kv import store_key_rows
+from kernels.attention.backward_q import probabilities
+from kernels.attention.core import LOG2E, Pattern, Rows, live_keys, load_keys, load_queries, load_row_values, query_tile, row_pointer
+from kernels.attention.masks import causal_mask
+from kernels.tiles import store_rows
 
 
 # tessera: types("Q K V DO: *TYPE:16", "LSE DELTA DQ DK DV: *fp32:16", "CU: *i32:16", "scale: fp32", "slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -25,35 +29,26 @@ def dense_bwd(Q, K, V, DO, LSE, DELTA, DQ, DK, DV, CU, scale, sqt, sqh, skt, skh
     group = tl.program_id(0).to(tl.int64)
     start = tl.load(CU + tl.program_id(1))
     length = tl.load(CU + tl.program_id(1) + 1) - start
-    slope = scale * 1.4426950408889634           # scores in units of log 2
     for n in range(0, length, BN):
         pos = n + tl.arange(0, BN)
-        key = tl.minimum(pos, length - 1) - n
-        key0 = (start + n).to(tl.int64)
-        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+        k = load_keys(Rows(K, skt, skh), start, length, n, group, 0, D, DP, BN)
+        v = load_keys(Rows(V, svt, svh), start, length, n, group, 0, E, EP, BN)
         dk = tl.zeros((BN, DP), tl.float32)
         dv = tl.zeros((BN, EP), tl.float32)
         for t0 in range(n, length, BT):
-            rows = tl.arange(0, BM)
-            head = rows % G
-            live = rows // G < tl.minimum(BT, length - t0)
-            rel = tl.minimum(rows // G, length - 1 - t0)     # rows past the end repeat the last token and are not stored
-            token0 = (start + t0).to(tl.int64)
-            q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
-            do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
-            lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
-            delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
-            s = tl.dot(q, tl.trans(k)) * slope
-            keep = (pos[None, :] <= (t0 + rel)[:, None]) & live[:, None]
-            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+            tile = query_tile(start, length, t0, group, start, length, G, BM, True)
+            q = load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP)
+            do = load_queries(Rows(DO, sdot, sdoh), tile, G, 0, E, EP)
+            total = load_row_values(Rows(LSE, slset, slseh), tile, G) * LOG2E
+            delta = load_row_values(Rows(DELTA, sdeltat, sdeltah), tile, G)
+            keep = live_keys(tile, pos, (), Pattern((), causal_mask, None, None, causal=True, idle=True), G)
+            p = probabilities(tl.dot(q, tl.trans(k)), tile, pos, scale, None, total, keep, (), Pattern((), None, None, None), G)
             dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
             ds = (p * (tl.dot(do, tl.trans(v)) - delta[:, None]) * scale).to(k.dtype)
             dk = tl.dot(tl.trans(ds), q, dk)
-            out, offs = DQ + token0 * sdqt + group * G * sdqh, rel * sdqt + head * sdqh
+            out, offs = row_pointer(Rows(DQ, sdqt, sdqh), tile, G)
             d = tl.arange(0, DP)
-            before = tl.load(out + offs[:, None] + d[None, :], mask=live[:, None] & (d[None, :] < D) & (n > 0), other=0.0)
-            store_rows(out, offs, tl.dot(ds, k, before), D, DP, live)
-        held = pos < length
-        store_rows(DK + key0 * sdkt + group * sdkh, (pos - n) * sdkt, dk, D, DP, held)
-        store_rows(DV + key0 * sdvt + group * sdvh, (pos - n) * sdvt, dv, E, EP, held)
+            before = tl.load(out + offs[:, None] + d[None, :], mask=tile.live[:, None] & (d[None, :] < D) & (n > 0), other=0.0)
+            store_rows(out, offs, tl.dot(ds, k, before), D, DP, tile.live)
+        store_key_rows(Rows(DK, sdkt, sdkh), start + n, group, dk, None, pos < length, 0, D, DP, 0)
+        store_key_rows(Rows(DV, sdvt, sdvh), start + n, group, dv, None, pos < length, 0, E, EP, 0)
