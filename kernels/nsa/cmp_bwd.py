@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, find_tile, load_rows, part_count, store_rows
+from kernels.attention.backward_kv import store_key_rows, sum_queries
+from kernels.attention.backward_q import backward_q
+from kernels.attention.core import Pattern, Rows, Sizes
+from kernels.attention.masks import compressed_keys, compressed_mask, compressed_queries
+from kernels.tiles import find_tile, part_count
 
 
 # tessera: types("Q K V DO DQ: *TYPE:16", "LSE DELTA: *fp32:16", "CU CU_CMP: *i32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -30,61 +34,11 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
                G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                ACCUMULATE: tl.constexpr = 0):
-    """dq of one tile of (token, head) rows; walks the same keys as the forward."""
-    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
-    tl.static_assert(BT > 0, "BM must hold all heads of a token")
-    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
-    b, start, length, t0 = find_tile(CU, nseq, tile, BT)
-    group = tl.program_id(1).to(tl.int64)
-    if t0 >= length:
-        return
-    rows = tl.arange(0, BM)
-    head = rows % G
-    live = rows // G < tl.minimum(BT, length - t0)
-    t = tl.minimum(t0 + rows // G, length - 1)     # rows past the end repeat the last token and are not stored
-    rel = t - t0
-    last = tl.minimum(t0 + BT, length) - 1
-    token0 = (start + t0).to(tl.int64)
-    cmp_start = tl.load(CU_CMP + b)
-    count = tl.load(CU_CMP + b + 1) - cmp_start
-    seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE          # compressed tokens visible to each row
-    most = tl.maximum(last + 1 - L + STRIDE, 0) // STRIDE
-    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
-    if DT:
-        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
-    do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
-    lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
-    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
-    slope = scale * 1.4426950408889634
-
-    dq = tl.zeros((BM, DP), tl.float32)
-    if DT:
-        dq2 = tl.zeros((BM, DT), tl.float32)
-    cols = tl.arange(0, BN)
-    for n in range(0, most, BN):
-        pos = n + cols
-        key = tl.minimum(pos, count - 1) - n
-        key0 = (cmp_start + n).to(tl.int64)
-        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-        if DT:
-            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
-        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-        keep = pos[None, :] < seen[:, None]
-        dp = tl.dot(do, tl.trans(v))             # first: spills less in this order
-        if DT:
-            s = tl.dot(q, tl.trans(k), tl.dot(q2, tl.trans(k2))) * slope
-        else:
-            s = tl.dot(q, tl.trans(k)) * slope
-        ds = tl.where(keep, tl.exp2(s - lse[:, None]) * (dp - delta[:, None]), 0.0)
-        dq = tl.dot(ds.to(k.dtype), k, dq)
-        if DT:
-            dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
-
-    out = DQ + token0 * sdqt + group * G * sdqh
-    out_offs = rel * sdqt + head * sdqh
-    add_rows(out, out_offs, dq * scale, D, DP, live, ACCUMULATE)
-    if DT:
-        add_rows(out + DP, out_offs, dq2 * scale, D - DP, DT, live, ACCUMULATE)
+    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits."""
+    backward_q(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, slset, slseh),
+               Rows(DELTA, sdeltat, sdeltah), Rows(DQ, sdqt, sdqh), None, None, None, None, CU, nseq, scale,
+               Pattern((L, STRIDE), compressed_mask, compressed_keys, compressed_queries, causal=True, idle=True),
+               Sizes(G, D, DP, DT, E, EP, BM, BN), 0, ACCUMULATE, CU_CMP)
 
 
 # tessera: types("Q K V DO DK DV: *TYPE:16", "LSE DELTA PART: *fp32:16", "CU CU_CMP: *i32:16", "scale: fp32", "nseq parts slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -114,8 +68,7 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
     Early keys are seen by most tokens, so that programs of whole tiles end late. A sequence has a part for every SPAN of its tokens,
     at most `parts`; with one part dk and dv are written, else sums for cmp_bwd_sum, in fp32 and not yet scaled.
     """
-    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
-    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     b, cmp_start, count, n = find_tile(CU_CMP, nseq, tl.program_id(1) // parts, BN)     # early keys, which most tokens see, first
     part = tl.program_id(1) % parts
     group = tl.program_id(0).to(tl.int64)
@@ -129,55 +82,17 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
     share = (length - early + cut - 1) // cut
     begin = tl.maximum(early + part * share, first)
     end = tl.minimum(early + (part + 1) * share, length)
-    cols = tl.arange(0, BN)
-    pos = n + cols
-    key = tl.minimum(pos, count - 1) - n
-    key0 = (cmp_start + n).to(tl.int64)
-    kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
-    if DT:
-        kt2 = tl.trans(load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT))
-    vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
-    slope = scale * 1.4426950408889634
-
-    rows = tl.arange(0, BM)
-    head = rows % G
-    dk = tl.zeros((BN, DP), tl.float32)
-    if DT:
-        dk2 = tl.zeros((BN, DT), tl.float32)
-    dv = tl.zeros((BN, EP), tl.float32)
-    for t0 in range(begin, end, BT):
-        rel = tl.minimum(rows // G, end - 1 - t0)            # rows past the end repeat the last token
-        seen = tl.maximum(t0 + rel + 1 - L + STRIDE, 0) // STRIDE
-        seen = tl.where(rows // G < tl.minimum(BT, end - t0), seen, 0)       # and, as idle ones, see nothing
-        token0 = (start + t0).to(tl.int64)
-        q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
-        if DT:
-            q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
-        do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
-        lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh)
-        lse = lse * 1.4426950408889634
-        delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
-        s = tl.dot(q, kt)
-        if DT:
-            s = tl.dot(q2, kt2, s)
-        s = s * slope
-        p = tl.where(pos[None, :] < seen[:, None], tl.exp2(s - lse[:, None]), 0.0)
-        dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
-        ds = p * (tl.dot(do, vt) - delta[:, None])
-        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
-        if DT:
-            dk2 = tl.dot(tl.trans(ds.to(q.dtype)), q2, dk2)
-
-    held = pos < count
+    dk, dk2, dv = sum_queries(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, slset, slseh),
+                              Rows(DELTA, sdeltat, sdeltah), None, None, start, end, cmp_start, count, n, group, begin, begin, begin, end,
+                              scale, (L, STRIDE),
+                              Pattern((L, STRIDE), compressed_mask, compressed_keys, compressed_queries, causal=True, idle=True),
+                              Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
+    live = n + tl.arange(0, BN) < count
     if cut > 1:
         step = tl.num_programs(0) * parts * (D + E)
-        sums = PART + ((key0 * tl.num_programs(0) + group) * parts + part) * (D + E)
-        store_rows(sums, cols * step, dk, D, DP, held)
-        if DT:
-            store_rows(sums + DP, cols * step, dk2, D - DP, DT, held)
-        store_rows(sums + D, cols * step, dv, E, EP, held)
+        sums = Rows(PART + part * (D + E), step, parts * (D + E))
+        store_key_rows(sums, cmp_start + n, group, dk, dk2, live, 0, D, DP, DT)
+        store_key_rows(sums, cmp_start + n, group, dv, None, live, D, E, EP, 0)
     else:
-        store_rows(DK + key0 * sdkt + group * sdkh, cols * sdkt, dk * scale, D, DP, held)
-        if DT:
-            store_rows(DK + key0 * sdkt + group * sdkh + DP, cols * sdkt, dk2 * scale, D - DP, DT, held)
-        store_rows(DV + key0 * sdvt + group * sdvh, cols * sdvt, dv, E, EP, held)
+        store_key_rows(Rows(DK, sdkt, sdkh), cmp_start + n, group, dk * scale, dk2 * scale, live, 0, D, DP, DT)
+        store_key_rows(Rows(DV, sdvt, sdvh), cmp_start + n, group, dv, None, live, 0, E, EP, 0)
