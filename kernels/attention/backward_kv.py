@@ -43,7 +43,7 @@ def visit_queries(q, do, lse, delta, sink, learned, kt, kt2, vt, start, length, 
     for t0 in range(first, past, size.BM // size.G):
         tile = query_tile(start, length, t0, group, key0, keys, size.G, size.BM, True)
         if MASKED and pattern.visible is not None:
-            if any_visible(t0, n, length, keys, group, extra, pattern, size):
+            if any_visible(t0, n, length, keys, group, extra, pattern, size, size.BN):
                 dk, dk2, dv = query_step(q, do, lse, delta, sink, learned, kt, kt2, vt, tile, n, scale, dk, dk2, dv, extra, pattern, size, True)
         else:
             dk, dk2, dv = query_step(q, do, lse, delta, sink, learned, kt, kt2, vt, tile, n, scale, dk, dk2, dv, extra, pattern, size, MASKED)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, any_visible, change_scores, dot_slices, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range,
+from kernels.attention.core import (LOG2E, next_visible, change_scores, dot_slices, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range,
                                     store_row_values, visible_keys)
 from kernels.tiles import add_rows, find_tile
 
@@ -102,11 +102,13 @@ def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, su
 @triton.jit
 def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr):
     """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
-    for n in range(first, past, size.BN):
-        if MASKED and pattern.visible is not None:
-            if any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size):
-                dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, True)
-        else:
+    if MASKED and pattern.visible is not None:
+        n = next_visible(first, past, tile, extra, pattern, size)
+        while n < past:
+            dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, True)
+            n = next_visible(n + size.BN, past, tile, extra, pattern, size)
+    else:
+        for n in range(first, past, size.BN):
             dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED)
     return dq, dq2, sums
 

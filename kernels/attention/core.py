@@ -163,11 +163,27 @@ def live_keys(tile, pos, extra, pattern, G: tl.constexpr):
 
 
 @triton.jit
-def any_visible(t0, n, length, keys, group, extra, pattern, size):
-    """Whether any token of the tile of queries from t0 on attends to any key of the tile from n on."""
+def any_visible(t0, n, length, keys, group, extra, pattern, size, WIDTH: tl.constexpr):
+    """Whether any token of the tile of queries from t0 on attends to any of the WIDTH keys from n on."""
     head0 = group.to(tl.int32) * size.G
-    return pattern.visible(t0, tl.minimum(t0 + size.BM // size.G, length) - 1, n, tl.minimum(n + size.BN, keys) - 1, head0,
+    return pattern.visible(t0, tl.minimum(t0 + size.BM // size.G, length) - 1, n, tl.minimum(n + WIDTH, keys) - 1, head0,
                            head0 + size.G - 1, extra)
+
+
+@triton.jit
+def next_visible(n, past, tile, extra, pattern, size):
+    """The first tile of keys from n on that the tile's queries attend to; `past` or a larger position if there is none. Looks at 16
+    tiles at a time first, because gaps are often long."""
+    WIDTH: tl.constexpr = 16 * size.BN
+    hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, WIDTH)
+    while hidden:
+        n += WIDTH
+        hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, WIDTH)
+    hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, size.BN)
+    while hidden:
+        n += size.BN
+        hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, size.BN)
+    return n
 
 
 @triton.jit

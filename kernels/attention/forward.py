@@ -4,7 +4,7 @@
 """o = softmax(score(scale * q k^T)) v over the keys that the pattern shows."""
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, any_visible, change_scores, dot_slices, finish, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer,
+from kernels.attention.core import (LOG2E, next_visible, change_scores, dot_slices, finish, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer,
                                     softmax_step, split_range, store_row_values, visible_keys)
 from kernels.tiles import find_tile, store_rows
 
@@ -25,11 +25,13 @@ def key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, patt
 @triton.jit
 def visit_keys(q, q2, k, v, tile, first, past, scale, learned, peak, total, acc, extra, pattern, size, MASKED: tl.constexpr):
     """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
-    for n in range(first, past, size.BN):
-        if MASKED and pattern.visible is not None:
-            if any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size):
-                peak, total, acc = key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, True)
-        else:
+    if MASKED and pattern.visible is not None:
+        n = next_visible(first, past, tile, extra, pattern, size)
+        while n < past:
+            peak, total, acc = key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, True)
+            n = next_visible(n + size.BN, past, tile, extra, pattern, size)
+    else:
+        for n in range(first, past, size.BN):
             peak, total, acc = key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, MASKED)
     return peak, total, acc
 
