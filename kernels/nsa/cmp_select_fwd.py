@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
+from kernels.attention.core import LN2, LOG2E
 from kernels.tiles import find_tile, load_live_rows, load_rows
 
 
@@ -127,7 +128,7 @@ def cmp_select_fwd(Q, K, V, O, LSE, IDX, SCORES, SUMS, CU, CU_CMP, scale, T, nse
     group = tl.program_id(1).to(tl.int64)
     room = (blocks + BJ - 1) // BJ * BJ
     sums = SUMS + (group * tl.num_programs(0) + tl.program_id(0)) * (room // BJ) * TILE
-    slope = scale * 1.4426950408889634           # scores in units of log 2
+    slope = scale * LOG2E                        # scores in units of log 2
     rows = tl.arange(0, BM)
     head = rows % G
     rank = tl.arange(0, R)
@@ -205,7 +206,7 @@ def cmp_select_fwd(Q, K, V, O, LSE, IDX, SCORES, SUMS, CU, CU_CMP, scale, T, nse
             tl.store(out + (rel * sot + head * soh)[:, None] + e[None, :], acc.to(O.dtype.element_ty),
                      mask=live[:, None] & (e[None, :] < E))
             tl.store(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh,
-                     tl.where(none, float("-inf"), norm * 0.6931471805599453), mask=live)
+                     tl.where(none, float("-inf"), norm * LN2), mask=live)
             tl.debug_barrier()
             for j0 in range(0, begins, BJ):
                 cell = sums + j0 // BJ * TILE + (REACH + 1) * PLANE + rows

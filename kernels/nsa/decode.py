@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
+from kernels.attention.core import LOG2E, dot_slices, finish, softmax_step
 from kernels.tiles import load_rows, pick_block
 
 
@@ -26,11 +27,10 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
     head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
     live = tl.arange(0, GP) < G
     q = load_rows(Q + b * sqb + group * G * sqh, head * sqh, D, DP)
-    if DT:
-        q2 = load_rows(Q + b * sqb + group * G * sqh + DP, head * sqh, D - DP, DT)
+    q2 = load_rows(Q + b * sqb + group * G * sqh + DP, head * sqh, D - DP, DT) if DT else None
     keys = K + b * skb + group * skh
     values = V + b * svb + group * svh
-    slope = scale * 1.4426950408889634           # scores in units of log 2
+    slope = scale * LOG2E                        # scores in units of log 2
 
     peak = tl.full((GP,), float("-inf"), tl.float32)
     total = tl.zeros((GP,), tl.float32)
@@ -49,20 +49,9 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
         pos = n + cols
         key = tl.minimum(pos, last - 1).to(tl.int64)         # keys behind the last repeat it
         k = load_rows(keys, key * skt, D, DP)
-        if DT:
-            k2 = load_rows(keys + DP, key * skt, D - DP, DT)
-        s = tl.dot(q, tl.trans(k))
-        if DT:
-            s = tl.dot(q2, tl.trans(k2), s)
-        s = tl.where((pos < bound)[None, :], s * slope, float("-inf"))
-        top = tl.maximum(peak, tl.max(s, 1))
-        base = tl.where(top == float("-inf"), 0.0, top)
-        p = tl.exp2(s - base[:, None])
-        shrink = tl.exp2(peak - base)
-        total = total * shrink + tl.sum(p, 1)
-        v = load_rows(values, key * svt, E, EP)
-        acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
-        peak = top
+        k2 = load_rows(keys + DP, key * skt, D - DP, DT) if DT else None
+        s = tl.where((pos < bound)[None, :], dot_slices(q, q2, k, k2) * slope, float("-inf"))
+        peak, total, acc = softmax_step(s, load_rows(values, key * svt, E, EP), peak, total, acc)
 
     part = ((b * tl.num_programs(1) + group) * tl.num_programs(0) + split) * G
     rows = tl.arange(0, GP)
@@ -102,8 +91,6 @@ def decode_combine(PART, STATE, O, LSE, splits, sob, soh, G: tl.constexpr, GP: t
         total = total * shrink + its_total * grow
         acc = acc * shrink[:, None] + x * grow[:, None]
         peak = top
-    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
-    total = tl.where(none, 1.0, total)
-    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
-    tl.store(O + b * sob + group * G * soh + (rows * soh)[:, None] + e[None, :], (acc / total[:, None]).to(O.dtype.element_ty), mask=keep)
+    value, lse = finish(peak, total, acc, total)
+    tl.store(O + b * sob + group * G * soh + (rows * soh)[:, None] + e[None, :], value.to(O.dtype.element_ty), mask=keep)
     tl.store(LSE + (b * tl.num_programs(0) + group) * G + rows, lse, mask=live)

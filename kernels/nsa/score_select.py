@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
+from kernels.attention.core import LOG2E
 from kernels.tiles import find_tile, load_live_rows, load_rows
 
 
@@ -70,8 +71,8 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
         q = load_rows(qbase, qrows, D, DP)
         if DT:
             q2 = load_rows(qbase + DP, qrows, D - DP, DT)
-        lse = tl.load(lbase + lrows) * 1.4426950408889634
-    slope = scale * 1.4426950408889634
+        lse = tl.load(lbase + lrows) * LOG2E
+    slope = scale * LOG2E
 
     cols = tl.arange(0, R * BJ)
     lane = tl.arange(0, BJ)
@@ -94,7 +95,7 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
                 q = load_rows(qbase + h * sqh, qrows, D, DP)
                 if DT:
                     q2 = load_rows(qbase + h * sqh + DP, qrows, D - DP, DT)
-                lse = tl.load(lbase + h * slseh + lrows) * 1.4426950408889634
+                lse = tl.load(lbase + h * slseh + lrows) * LOG2E
             s = tl.dot(q, kt)
             if DT:
                 s = tl.dot(q2, kt2, s)

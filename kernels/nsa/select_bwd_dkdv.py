@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows, store_rows
+from kernels.attention.backward_kv import query_step, store_key_rows
+from kernels.attention.core import Pattern, Rows, Sizes, Tile, load_keys
+from kernels.attention.masks import listed_mask
+from kernels.tiles import find_tile
 
 
 # tessera: types("Q K V DO DK DV: *TYPE:16", "LSE DELTA PART: *fp32:16", "PTR INV CU: *i32:16", "scale: fp32", "T nseq nblk slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -45,56 +48,29 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
     if (n >= length) | ((r0 > 0) & (r0 >= listed)):         # an empty list has a chunk, which writes zeros
         return
     bound = tl.minimum(first + LSEL, length)
-    cols = tl.arange(0, BN)
-    pos = n + cols
-    key = tl.minimum(pos, length - 1) - n
-    key0 = (start + n).to(tl.int64)
-    kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
-    if DT:
-        kt2 = tl.trans(load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT))
-    vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
-    slope = scale * 1.4426950408889634
+    kt = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, group, 0, D, DP, BN))
+    kt2 = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, group, DP, D - DP, DT, BN)) if DT else None
+    vt = tl.trans(load_keys(Rows(V, svt, svh), start, length, n, group, 0, E, EP, BN))
     entries = tl.minimum(listed - r0, CHUNK)
     tokens = INV + group * T * NSEL + entry0 + r0
-    seq = start.to(tl.int64)
-
     rows = tl.arange(0, BM)
-    head = rows % G
     dk = tl.zeros((BN, DP), tl.float32)
-    if DT:
-        dk2 = tl.zeros((BN, DT), tl.float32)
+    dk2 = tl.zeros((BN, DT), tl.float32) if DT else 0.0
     dv = tl.zeros((BN, EP), tl.float32)
     for r in range(0, entries, BT):
         t = tl.load(tokens + tl.minimum(r + rows // G, entries - 1))
         newest = tl.where(rows // G < tl.minimum(BT, entries - r), tl.minimum(t, bound - 1), -1)    # idle rows see nothing
-        far = t.to(tl.int64)                     # listed tokens may lie far apart
-        q = load_rows(Q + seq * sqt + group * G * sqh, far * sqt + head * sqh, D, DP)
-        if DT:
-            q2 = load_rows(Q + seq * sqt + group * G * sqh + DP, far * sqt + head * sqh, D - DP, DT)
-        do = load_rows(DO + seq * sdot + group * G * sdoh, far * sdot + head * sdoh, E, EP)
-        lse = tl.load(LSE + (seq + far) * slset + group * G * slseh + head * slseh)
-        lse = lse * 1.4426950408889634
-        delta = tl.load(DELTA + (seq + far) * sdeltat + group * G * sdeltah + head * sdeltah)
-        s = tl.dot(q, kt)
-        if DT:
-            s = tl.dot(q2, kt2, s)
-        s = s * slope
-        p = tl.where(pos[None, :] <= newest[:, None], tl.exp2(s - lse[:, None]), 0.0)
-        dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
-        ds = p * (tl.dot(do, vt) - delta[:, None])
-        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
-        if DT:
-            dk2 = tl.dot(tl.trans(ds.to(q.dtype)), q2, dk2)
+        tile = Tile(start, length, 0, group, t.to(tl.int64), rows % G, newest >= 0, start, length)   # listed tokens may lie far apart
+        dk, dk2, dv = query_step(Rows(Q, sqt, sqh), Rows(DO, sdot, sdoh), Rows(LSE, slset, slseh), Rows(DELTA, sdeltat, sdeltah), None, None,
+                                 kt, kt2, vt, tile, n, scale, dk, dk2, dv, (newest[:, None], None),
+                                 Pattern((), listed_mask, None, None, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), True)
 
-    held = pos < bound
+    live = n + tl.arange(0, BN) < bound
     if listed > CHUNK:
-        part = PART + ((group * (tl.num_programs(1) // STEPS) + chunk) * LSEL + (n - first)) * (D + E)
-        store_rows(part, cols * (D + E), dk, D, DP, held)
-        if DT:
-            store_rows(part + DP, cols * (D + E), dk2, D - DP, DT, held)
-        store_rows(part + D, cols * (D + E), dv, E, EP, held)
+        first_row = (group * (tl.num_programs(1) // STEPS) + chunk) * LSEL + (n - first)
+        sums = Rows(PART, D + E, 0)
+        store_key_rows(sums, first_row, group, dk, dk2, live, 0, D, DP, DT)
+        store_key_rows(sums, first_row, group, dv, None, live, D, E, EP, 0)
     else:
-        store_rows(DK + key0 * sdkt + group * sdkh, cols * sdkt, dk * scale, D, DP, held)
-        if DT:
-            store_rows(DK + key0 * sdkt + group * sdkh + DP, cols * sdkt, dk2 * scale, D - DP, DT, held)
-        store_rows(DV + key0 * sdvt + group * sdvh, cols * sdvt, dv, E, EP, held)
+        store_key_rows(Rows(DK, sdkt, sdkh), start + n, group, dk * scale, dk2 * scale, live, 0, D, DP, DT)
+        store_key_rows(Rows(DV, sdvt, sdvh), start + n, group, dv, None, live, 0, E, EP, 0)

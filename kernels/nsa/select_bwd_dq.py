@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, find_tile, load_rows
+from kernels.attention.backward_q import key_step, store_dq
+from kernels.attention.core import LOG2E, Pattern, Rows, Sizes, load_queries, load_row_values, token_rows
+from kernels.attention.masks import bounded_mask
+from kernels.tiles import find_tile
 
 
 # tessera: types("Q K V DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -27,52 +30,24 @@ def select_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, sqt, sqh
                   G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
                   D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr,
                   ACCUMULATE: tl.constexpr = 0):
-    """dq of one token, all heads of one KV head; walks the same keys as the forward."""
+    """dq of one token, all heads of one KV head; visits the keys that the forward pass visits."""
     _, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
     if t >= length:
         return
-    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
-    live = tl.arange(0, GP) < G
-    token0 = (start + t).to(tl.int64)
+    tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
-    if DT:
-        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
-    do = load_rows(DO + token0 * sdot + group * G * sdoh, head * sdoh, E, EP)
-    lse = tl.load(LSE + token0 * slset + group * G * slseh + head * slseh) * 1.4426950408889634
-    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + head * sdeltah)
-    slope = scale * 1.4426950408889634
-
+    q = load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP)
+    q2 = load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT) if DT else None
+    do = load_queries(Rows(DO, sdot, sdoh), tile, G, 0, E, EP)
+    total = load_row_values(Rows(LSE, slset, slseh), tile, G) * LOG2E
+    delta = load_row_values(Rows(DELTA, sdeltat, sdeltah), tile, G)
     dq = tl.zeros((GP, DP), tl.float32)
-    if DT:
-        dq2 = tl.zeros((GP, DT), tl.float32)
-    cols = tl.arange(0, BN)
+    dq2 = tl.zeros((GP, DT), tl.float32) if DT else 0.0
     for r in range(0, NSEL):
         block = tl.load(row + r)                 # -1: no more, an empty range of keys
-        low = tl.maximum(block, 0) * LSEL
         bound = tl.minimum((block + 1) * LSEL, t + 1)
-        for n in range(low, bound, BN):
-            pos = n + cols
-            key = tl.minimum(pos, length - 1) - n
-            key0 = (start + n).to(tl.int64)
-            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-            if DT:
-                k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
-            v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-            s = tl.dot(q, tl.trans(k))
-            if DT:
-                s = tl.dot(q2, tl.trans(k2), s)
-            s = s * slope
-            keep = (pos < bound)[None, :]
-            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
-            ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
-            dq = tl.dot(ds.to(k.dtype), k, dq)
-            if DT:
-                dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
-
-    out = DQ + token0 * sdqt + group * G * sdqh
-    out_offs = head * sdqh
-    add_rows(out, out_offs, dq * scale, D, DP, live, ACCUMULATE)
-    if DT:
-        add_rows(out + DP, out_offs, dq2 * scale, D - DP, DT, live, ACCUMULATE)
+        for n in range(tl.maximum(block, 0) * LSEL, bound, BN):
+            dq, dq2, unused = key_step(q, q2, do, Rows(K, skt, skh), Rows(V, svt, svh), tile, n, scale, None, total, delta, dq, dq2, 0.0, (bound,),
+                                       Pattern((), bounded_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, GP, BN), True, True)
+    store_dq(Rows(DQ, sdqt, sdqh), dq * scale, dq2 * scale, tile, Sizes(G, D, DP, DT, E, EP, GP, BN), ACCUMULATE)

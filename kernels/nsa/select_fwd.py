@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows
+from kernels.attention.core import Pattern, Rows, Sizes, load_queries, token_rows
+from kernels.attention.forward import key_step, store_output
+from kernels.attention.masks import bounded_mask
+from kernels.tiles import find_tile
 
 
 # tessera: types("Q K V O: *TYPE:16", "IDX CU: *i32:16", "LSE: *fp32:16", "scale: fp32", "T nseq slset: i32", "slseh: 1", "s*: i32:16")
@@ -30,52 +33,17 @@ def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, nseq, sqt, sqh, skt, skh, svt
     group = tl.program_id(1).to(tl.int64)
     if t >= length:
         return
-    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
-    live = tl.arange(0, GP) < G
-    token0 = (start + t).to(tl.int64)
+    tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
-    if DT:
-        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
-    slope = scale * 1.4426950408889634           # scores in units of log 2
-
+    q = load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP)
+    q2 = load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT) if DT else None
     peak = tl.full((GP,), float("-inf"), tl.float32)
     total = tl.zeros((GP,), tl.float32)
     acc = tl.zeros((GP, EP), tl.float32)
-    cols = tl.arange(0, BN)
     for r in range(0, NSEL):
         block = tl.load(row + r)                 # -1: no more, an empty range of keys
-        low = tl.maximum(block, 0) * LSEL
         bound = tl.minimum((block + 1) * LSEL, t + 1)
-        for n in range(low, bound, BN):
-            pos = n + cols
-            key = tl.minimum(pos, length - 1) - n
-            key0 = (start + n).to(tl.int64)
-            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-            if DT:
-                k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
-            s = tl.dot(q, tl.trans(k))
-            if DT:
-                s = tl.dot(q2, tl.trans(k2), s)
-            s = s * slope
-            keep = (pos < bound)[None, :]
-            s = tl.where(keep, s, float("-inf"))
-            top = tl.maximum(peak, tl.max(s, 1))
-            base = tl.where(top == float("-inf"), 0.0, top)
-            p = tl.exp2(s - base[:, None])
-            shrink = tl.exp2(peak - base)
-            total = total * shrink + tl.sum(p, 1)
-            v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-            acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
-            peak = top
-
-    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
-    total = tl.where(none, 1.0, total)
-    acc = acc / total[:, None]
-    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
-    e = tl.arange(0, EP)
-    out = O + token0 * sot + group * G * soh
-    out_offs = head * soh
-    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
-             mask=live[:, None] & (e[None, :] < E))
-    tl.store(LSE + token0 * slset + group * G * slseh + head * slseh, lse, mask=live)
+        for n in range(tl.maximum(block, 0) * LSEL, bound, BN):
+            peak, total, acc = key_step(q, q2, Rows(K, skt, skh), Rows(V, svt, svh), tile, n, scale, None, peak, total, acc, (bound,),
+                                        Pattern((), bounded_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, GP, BN), True)
+    store_output(Rows(O, sot, soh), Rows(LSE, slset, slseh), peak, total, acc, total, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))

@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows
+from kernels.attention.core import Pattern, Rows, Sizes, load_queries, query_tile
+from kernels.attention.forward import key_step, store_output
+from kernels.attention.masks import listed_mask
+from kernels.tiles import find_tile
 
 
 # tessera: types("Q K V O: *TYPE:16", "LISTS: *i64:16", "COUNTS CU: *i32:16", "LSE: *fp32:16", "scale: fp32", "nseq slset: i32", "slseh: 1", "s*: i32:16")
@@ -28,64 +31,26 @@ def select_list_fwd(Q, K, V, LISTS, COUNTS, O, LSE, CU, scale, nseq, sqt, sqh, s
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
     tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
-    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
-    _, start, length, t0 = find_tile(CU, nseq, tile, BT)
+    number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
+    _, start, length, t0 = find_tile(CU, nseq, number, BT)
     group = tl.program_id(1).to(tl.int64)
     if t0 >= length:
         return
-    rows = tl.arange(0, BM)
-    head = rows % G
-    live = rows // G < tl.minimum(BT, length - t0)
-    rel = tl.minimum(rows // G, tl.minimum(BT, length - t0) - 1)         # idle rows repeat the last token and are not stored
-    t = t0 + rel
-    token0 = (start + t0).to(tl.int64)
-    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
-    if DT:
-        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
-    slope = scale * 1.4426950408889634           # scores in units of log 2
-
+    tile = query_tile(start, length, t0, group, start, length, G, BM)
+    q = load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP)
+    q2 = load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT) if DT else None
     peak = tl.full((BM,), float("-inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, EP), tl.float32)
-    cols = tl.arange(0, BN)
-    entry = group * tl.num_programs(0) + tile
+    entry = group * tl.num_programs(0) + number
     entries = LISTS + entry * (BT * NSEL)
     STEPS: tl.constexpr = (LSEL + BN - 1) // BN  # of a block
     for i in range(0, tl.load(COUNTS + entry) * STEPS):
         pair = tl.load(entries + i // STEPS)     # bits of tokens, then the block in the low half
         block = (pair & 0xffffffff).to(tl.int32)
-        chosen = ((pair >> 32).to(tl.int32) >> rel) & 1
-        n = block * LSEL + i % STEPS * BN
-        pos = n + cols
-        key = tl.minimum(pos, length - 1) - n
-        key0 = (start + n).to(tl.int64)
-        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-        if DT:
-            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
-        s = tl.dot(q, tl.trans(k))
-        if DT:
-            s = tl.dot(q2, tl.trans(k2), s)
-        s = s * slope
-        keep = pos[None, :] <= tl.where(chosen > 0, t, -1)[:, None]
-        if LSEL % BN:
-            keep = keep & (pos < (block + 1) * LSEL)[None, :]
-        s = tl.where(keep, s, float("-inf"))
-        top = tl.maximum(peak, tl.max(s, 1))
-        base = tl.where(top == float("-inf"), 0.0, top)
-        p = tl.exp2(s - base[:, None])
-        shrink = tl.exp2(peak - base)
-        total = total * shrink + tl.sum(p, 1)
-        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-        acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
-        peak = top
-
-    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
-    total = tl.where(none, 1.0, total)
-    acc = acc / total[:, None]
-    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
-    e = tl.arange(0, EP)
-    out = O + token0 * sot + group * G * soh
-    out_offs = rel * sot + head * soh
-    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
-             mask=live[:, None] & (e[None, :] < E))
-    tl.store(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh, lse, mask=live)
+        chosen = ((pair >> 32).to(tl.int32) >> (tile.t - t0)) & 1
+        newest = tl.where(chosen > 0, tile.t, -1)[:, None]
+        peak, total, acc = key_step(q, q2, Rows(K, skt, skh), Rows(V, svt, svh), tile, block * LSEL + i % STEPS * BN, scale, None, peak, total,
+                                    acc, (newest, (block + 1) * LSEL if LSEL % BN else None),
+                                    Pattern((), listed_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, BM, BN), True)
+    store_output(Rows(O, sot, soh), Rows(LSE, slset, slseh), peak, total, acc, total, tile, Sizes(G, D, DP, DT, E, EP, BM, BN))

@@ -6,7 +6,9 @@
 # keys and values transposed for the scores and for dp, keys row by row for dq.
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, find_tile, load_rows, pick_block
+from kernels.attention.backward_q import store_dq
+from kernels.attention.core import LOG2E, Rows, Sizes, load_queries, load_row_values, token_rows
+from kernels.tiles import find_tile, pick_block
 
 
 # tessera: types("Q KT KP VT DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq tiles slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -37,21 +39,16 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
     group = tl.program_id(1).to(tl.int64)
     if t >= length:
         return
-    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
-    live = tl.arange(0, GP) < G
-    token0 = (start + t).to(tl.int64)
+    tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
-    if DT:
-        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
-    do = load_rows(DO + token0 * sdot + group * G * sdoh, head * sdoh, E, EP)
-    lse = tl.load(LSE + token0 * slset + group * G * slseh + head * slseh) * 1.4426950408889634
-    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + head * sdeltah)
-    slope = scale * 1.4426950408889634
-
+    q = load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP)
+    q2 = load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT) if DT else None
+    do = load_queries(Rows(DO, sdot, sdoh), tile, G, 0, E, EP)
+    lse = load_row_values(Rows(LSE, slset, slseh), tile, G) * LOG2E
+    delta = load_row_values(Rows(DELTA, sdeltat, sdeltah), tile, G)
+    slope = scale * LOG2E
     dq = tl.zeros((GP, DP), tl.float32)
-    if DT:
-        dq2 = tl.zeros((GP, DT), tl.float32)
+    dq2 = tl.zeros((GP, DT), tl.float32) if DT else 0.0
     STEP: tl.constexpr = BN if BN < LP else LP   # a step stays inside of its block
     cols = tl.arange(0, STEP)
     dims = tl.arange(0, DP)
@@ -80,9 +77,4 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
             if DT:
                 k2 = tl.load(keys + DP + tl.arange(0, DT)[None, :])
                 dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
-
-    out = DQ + token0 * sdqt + group * G * sdqh
-    out_offs = head * sdqh
-    add_rows(out, out_offs, dq * scale, D, DP, live, ACCUMULATE)
-    if DT:
-        add_rows(out + DP, out_offs, dq2 * scale, D - DP, DT, live, ACCUMULATE)
+    store_dq(Rows(DQ, sdqt, sdqh), dq * scale, dq2 * scale, tile, Sizes(G, D, DP, DT, E, EP, GP, BN), ACCUMULATE)

@@ -6,6 +6,8 @@
 # few rows reads it: keys next to each other for the scores, their values row by row.
 import triton
 import triton.language as tl
+from kernels.attention.core import LOG2E, Rows, Sizes, load_queries, softmax_step, token_rows
+from kernels.attention.forward import store_output
 from kernels.tiles import find_tile, load_rows, pick_block
 
 
@@ -72,14 +74,11 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
     group = tl.program_id(1).to(tl.int64)
     if t >= length:
         return
-    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
-    live = tl.arange(0, GP) < G
-    token0 = (start + t).to(tl.int64)
+    tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
-    if DT:
-        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
-    slope = scale * 1.4426950408889634           # scores in units of log 2
+    q = load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP)
+    q2 = load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT) if DT else None
+    slope = scale * LOG2E                        # scores in units of log 2
 
     peak = tl.full((GP,), float("-inf"), tl.float32)
     total = tl.zeros((GP,), tl.float32)
@@ -104,21 +103,6 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
             s = s * slope
             keep = (n + cols < bound)[None, :]
             s = tl.where(keep, s, float("-inf"))
-            top = tl.maximum(peak, tl.max(s, 1))
-            base = tl.where(top == float("-inf"), 0.0, top)
-            p = tl.exp2(s - base[:, None])
-            shrink = tl.exp2(peak - base)
-            total = total * shrink + tl.sum(p, 1)
             v = tl.load(VP + packed * (LP * EP) + n * EP + cols[:, None] * EP + e[None, :])
-            acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
-            peak = top
-
-    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
-    total = tl.where(none, 1.0, total)
-    acc = acc / total[:, None]
-    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
-    out = O + token0 * sot + group * G * soh
-    out_offs = head * soh
-    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
-             mask=live[:, None] & (e[None, :] < E))
-    tl.store(LSE + token0 * slset + group * G * slseh + head * slseh, lse, mask=live)
+            peak, total, acc = softmax_step(s, v, peak, total, acc)
+    store_output(Rows(O, sot, soh), Rows(LSE, slset, slseh), peak, total, acc, total, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))

@@ -168,7 +168,7 @@ TEST_F(TuneCommand, RekeysTheNamedKernels) {
   expectPart(
       tune({"--rekey", a, "kernels/nsa/select_fwd.py:select_fwd"}).output,
       "a.yaml: 1 of 1 entries have another hash\n");
-  expectPart(tune({"--show", a}).output, "1 entries, 0 predicted\n");
+  expectPart(tune({"--show", a}).output, "1 entries, 0 predicted, 0 stale\n");
 }
 
 TEST_F(TuneCommand, MistakesEndWithAHint) {
