@@ -15,6 +15,7 @@ from kernels.tiles import find_tile
 # tessera: instance select_list_bwd_dq_paper_bf16(TYPE="bf16", slset="i32:16", sdeltat="i32:16", G=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
+# tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[
         triton.Config({"BN": 64}, num_warps=4, num_stages=1),

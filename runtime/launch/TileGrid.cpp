@@ -132,6 +132,11 @@ public:
           if (!axisOf(expr)) // a name for the number is no use of it
             use(expr, false);
         });
+    // A kernel that leaves everything to a helper: the helper reads the
+    // numbers.
+    if (passesChanged && !usesNumber && alias.empty())
+      for (Axis &axis : axes)
+        axis.unclear = true;
     return axes;
   }
 
@@ -213,6 +218,7 @@ private:
   // `scaled`: the expression is a factor beside a tile.
   void use(const Expr &expr, bool scaled) {
     if (const auto axis = axisOf(expr)) {
+      usesNumber = true;
       if (!scaled)
         axes[size_t(*axis)].otherwise = true;
       return;
@@ -272,6 +278,7 @@ private:
       look(*argument);
     for (const Keyword &keyword : call.keywords)
       look(*keyword.value);
+    passesChanged |= hasChanged;
     if (hasChanged)
       for (int axis : numbers)
         axes[size_t(axis)].unclear = true;
@@ -283,6 +290,8 @@ private:
   std::map<std::string, int, std::less<>> alias;
   std::array<Names, 3> raw;
   std::array<Axis, 3> axes;
+  bool usesNumber = false;    // the text mentions the number of a program
+  bool passesChanged = false; // a call has a changed constexpr
 };
 
 std::optional<int64_t> tileSize(const Description &kernel, const Expr &expr,

@@ -173,6 +173,15 @@ TEST_F(SpaceTest, AnUnknownGridLeavesTheCandidateOut) {
   EXPECT_NE(result.leftOut[0].second.find("add a hint"), std::string::npos);
 }
 
+TEST_F(SpaceTest, AHelperThatReadsTheNumbersLeavesTheCandidateOut) {
+  const SearchSpace result =
+      space("# tessera: space(BM=[16], BN=[32])\n# tessera: space(BN=[32])\n",
+            geometry, "    everything(X, n, D, BM)\n");
+  EXPECT_EQ(text(result), "BM=32 BN=16 x8; BM=32 BN=32 x8; ");
+  ASSERT_EQ(result.leftOut.size(), 1u);
+  EXPECT_EQ(describe(result.leftOut[0].first), "BM=16 BN=32");
+}
+
 // Of every kernel of ours, as each of its instances launches it.
 TEST(OurSearchSpaces, EachHasCandidatesWhoseGridsAreKnown) {
   // One result for each program: other tiles give results of another shape.
