@@ -189,6 +189,14 @@ void classify(Part &part) {
     }
     return;
   }
+  // A class of named tuples is a value that helpers use.
+  if (text.starts_with("class ") &&
+      text.substr(0, text.find('\n')).find("(NamedTuple)") !=
+          std::string_view::npos) {
+    part.kind = Part::Kind::Constant;
+    part.names.emplace(wordAt(text, 6));
+    return;
+  }
   static const std::set<std::string, std::less<>> statements = {
       "class", "def",    "if",      "for",   "while", "try", "with",  "else",
       "elif",  "except", "finally", "async", "match", "del", "assert"};

@@ -62,6 +62,8 @@ std::string importableText(const std::string &expanded) {
     }
   }
   std::string text = imported ? "" : "import triton.language as tl\n";
+  if (expanded.find("(NamedTuple):\n") != std::string::npos)
+    text += "from typing import NamedTuple\n";
   for (const std::string &line : lines) {
     const char first = line.empty() ? ' ' : line[0];
     const size_t equals = line.find(" = ");

@@ -180,16 +180,18 @@ class TestRecord:
                 assert (lines[number] if number < len(lines) else "") in (line, ""), (folder.name, number)
             at = next(n for n, line in enumerate(own.split("\n")) if line.startswith(f"def {case['kernel']}("))
             assert lines[at].startswith(f"def {case['kernel']}("), folder.name
-            assert "kernels.tiles" not in text
-            imported = re.search(r"from kernels\.tiles import (.*)", own)
-            if imported:
-                importing += 1
-                tiles = (ROOT / "kernels/tiles.py").read_text().split("\n")
-                taken = [name for name in imported[1].split(", ") if f" {name}(" in text or f"({name}(" in text]
-                assert taken, folder.name
+            assert "from kernels." not in text
+            for module, names in re.findall(r"^from kernels\.(\S+) import ([^(\n]+)$", own, re.M):
+                path = ROOT / "kernels" / (module.replace(".", "/") + ".py")
+                lines = path.read_text().split("\n")
+                taken = [name for name in names.split(", ") if f" {name}(" in text or f"({name}(" in text]
+                importing += bool(taken)
                 for name in taken:
-                    where = next(1 + n for n, line in enumerate(tiles) if line.startswith(f"def {name}("))
-                    assert re.search(rf"# tiles\.py:{where - 1}\n@triton\.jit\ndef {name}\(", text)
+                    where = next((1 + n for n, line in enumerate(lines) if line.startswith(f"def {name}(")), None)
+                    if where is None:
+                        assert f"\nclass {name}(NamedTuple):\n" in text
+                    else:
+                        assert re.search(rf"# {path.name}:{where - 1}\n@triton\.jit\ndef {name}\(", text)
         assert importing >= 4
 
     def test_choice_and_mistakes(self):
