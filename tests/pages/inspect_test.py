@@ -152,16 +152,32 @@ def check_timeline(data, name, loops_reported):
     return len(got)
 
 
+def imports_of(file):
+    """The kernel files that a kernel file imports from."""
+    with open(os.path.join(ROOT, file), encoding="utf-8") as text:
+        return {"kernels/" + module.replace(".", "/") + ".py" for module in re.findall(r"^from kernels\.(\S+) import", text.read(), re.M)}
+
+
+def imports_below(file):
+    """Those and the files that they import from."""
+    found, work = set(), [file]
+    while work:
+        new = imports_of(work.pop()) - found
+        found |= new
+        work += new
+    return found
+
+
 def check_source(source, file, name):
-    """The kernel's file, and the one that it imports, each as it is."""
+    """The kernel's file, and the ones that it imports from, each as it is."""
     shown = {}
     for text, of, number in zip(source["text"], source["file"], source["line"]):
         if number:
             shown.setdefault(of, []).append((number, text))
-    with open(os.path.join(ROOT, file), encoding="utf-8") as text:
-        kernel = text.read()
-    files = [file] + (["kernels/tiles.py"] if "from kernels.tiles" in kernel else [])
-    assert sorted(shown) == sorted(map(os.path.basename, files)), f"{name}: {sorted(shown)}"
+    direct, all_ = imports_of(file), imports_below(file)
+    assert {os.path.basename(path) for path in [file, *direct]} <= set(shown) <= {os.path.basename(path) for path in [file, *all_]}, (
+        f"{name}: {sorted(shown)}")
+    files = [path for path in [file, *sorted(all_)] if os.path.basename(path) in shown]
     for path in files:
         with open(os.path.join(ROOT, path), encoding="utf-8") as text:
             assert shown[os.path.basename(path)] == list(enumerate(text.read().splitlines(), 1)), f"{name}: the source is not {path}"
