@@ -29,6 +29,8 @@ def log_denominator(lse, sink, tile, G: tl.constexpr):
 def probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, G: tl.constexpr):
     """p = exp(score - lse), [BM, BN], from the products s of queries and keys. keep [BM, BN] tells which keys count, or is None where
     all do."""
+    if pattern.score is not None:                # which may be -inf for every key of a row
+        total = tl.where(total == float("-inf"), 0.0, total)
     p = tl.exp2(change_scores(s, tile, pos, scale, learned, extra, pattern, G) - total[:, None])
     if keep is not None:
         p = tl.where(keep, p, 0.0)

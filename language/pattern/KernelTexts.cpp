@@ -58,7 +58,7 @@ const char *const forwardKernel =
 def $NAME$(Q, K, V, O, LSE, CU, $TENSORS$scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh$STRIDES$,
            $SIZES$$PARAMETERS$):
     """Attention of the pattern, forward: one tile of queries."""
-    forward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(O, sot, soh), Rows(LSE, 1, T), $SINK$, $LEARNED$,
+$LIMITS$    forward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(O, sot, soh), Rows(LSE, 1, T), $SINK$, $LEARNED$,
             CU, nseq, scale, $PATTERN$,
             Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
 )";
@@ -77,7 +77,7 @@ const char *const queryGradientKernel =
 def $NAME$_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, $GRADIENTS$scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh$STRIDES$,
                   $SIZES$$PARAMETERS$):
     """Attention of the pattern, backward: dq of one tile of queries."""
-    backward_q(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
+$LIMITS$    backward_q(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
                Rows(DQ, sdqt, sdqh), $SINK$, $DSINK$, $LEARNED$, $DLEARNED$,
                CU, nseq, scale, $PATTERN$,
                Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
@@ -98,7 +98,7 @@ def $NAME$_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, $TENSORS$scale, T, nseq
                     sdkt, sdkh, sdvt, sdvh$STRIDES$,
                     $SIZES$$PARAMETERS$):
     """Attention of the pattern, backward: dk and dv of one tile of keys."""
-    backward_kv(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
+$LIMITS$    backward_kv(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
                 Rows(DK, sdkt, sdkh), Rows(DV, sdvt, sdvh), $SINK$, $LEARNED$,
                 CU, nseq, scale, $PATTERN$,
                 Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)

@@ -7,6 +7,7 @@
 #include "language/pattern/Derivative.h"
 #include "language/pattern/KernelTexts.h"
 #include "language/pattern/Pattern.h"
+#include "language/pattern/PatternNames.h"
 #include "language/pattern/Visibility.h"
 #include "support/Lists.h"
 #include "support/Names.h"
@@ -34,18 +35,6 @@ std::string upper(std::string text) {
 std::string smallValue(const Value &value, int64_t limit) {
   const Int *number = value.get<Int>();
   return number && *number > limit ? std::to_string(limit) : value.repr();
-}
-
-// Names that the text of a kernel uses for itself.
-bool isTaken(const std::string &name) {
-  static const std::vector<std::string> taken = {
-      "acc",      "base",  "d",      "e",      "extra", "head",   "keys",
-      "length",   "p",     "peak",   "pos",    "q",     "s",      "scale",
-      "sequence", "start", "t",      "tl",     "total", "triton", "values",
-      "weight",   "nseq",  "inputs", "learned"};
-  return std::find(taken.begin(), taken.end(), name) != taken.end() ||
-         std::any_of(name.begin(), name.end(),
-                     [](unsigned char c) { return std::isupper(c); });
 }
 
 bool takes(const FunctionDef *function, std::string_view parameter) {
@@ -82,80 +71,6 @@ bool isCausal(const FunctionDef *sees) {
   return result && result->value && isCausal(*result->value);
 }
 
-// A file's name becomes the name of a kernel and the beginning of others.
-bool isKernelName(const std::string &name) {
-  static const std::vector<std::string> taken = {
-      "backward_kv", "backward_q", "forward",     "key_range",
-      "kernels",     "modify",     "modify_grad", "query_range",
-      "sees",        "sees_tile",  "tl",          "triton"};
-  return !name.empty() && (name[0] < '0' || name[0] > '9') &&
-         std::all_of(
-             name.begin(), name.end(),
-             [](unsigned char c) { return std::isalnum(c) || c == '_'; }) &&
-         std::find(taken.begin(), taken.end(), name) == taken.end();
-}
-
-class Checker {
-public:
-  Checker(const Pattern &pattern, std::vector<Diagnostic> &diagnostics)
-      : pattern(pattern), diagnostics(diagnostics) {}
-
-  void check() {
-    const std::string &path = pattern.module->file->path();
-    const std::string name = std::filesystem::path(path).stem().string();
-    if (!isKernelName(name))
-      report({}, "`" + name + "` cannot be the name of a pattern",
-             "its kernels are named after the file: use letters, digits and _, "
-             "and no name of a function of patterns");
-    for (const PatternParameter &p : pattern.parameters)
-      checkName(p.name, p.range);
-    for (const PerSequence &p : pattern.perSequence)
-      checkName(p.name, p.range);
-    size_t scores = 0;
-    for (const LearnedParameter &p : pattern.learned) {
-      checkName(p.name, p.range);
-      checkLearned(p);
-      if (takes(pattern.modify, p.name) && ++scores > 1)
-        report(p.range, "`modify` takes two learned parameters",
-               "a score may depend on one learned number of each head; combine "
-               "them into one");
-    }
-  }
-
-private:
-  void report(SourceRange range, std::string message, std::string hint) {
-    diagnostics.push_back(
-        Diagnostic::make(DiagnosticId::InvalidHint, pattern.module->file, range,
-                         std::move(message), std::move(hint)));
-  }
-  void checkName(const std::string &name, SourceRange range) {
-    if (isTaken(name))
-      report(range, "the kernels of a pattern use the name `" + name + "`",
-             "give the parameter a longer name in lower case");
-  }
-  void checkLearned(const LearnedParameter &p) {
-    if (!std::all_of(p.name.begin(), p.name.end(),
-                     [](char c) { return c >= 'a' && c <= 'z'; }))
-      report(p.range,
-             "the learned parameter `" + p.name +
-                 "` has a character that is not a lower-case letter",
-             "its strides are named after it: write for example slope=[Hq]");
-    if (p.shape != std::vector<std::string>{"Hq"})
-      report(p.range,
-             "the learned parameter `" + p.name + "` has the shape [" +
-                 joined(p.shape, ", ") + "]",
-             "write " + p.name + "=[Hq]: one number for each query head");
-    if (!takes(pattern.modify, p.name) && p.name != "sink")
-      report(p.range,
-             "no function takes the learned parameter `" + p.name + "`",
-             "`modify` may take it; a parameter named sink joins the "
-             "denominator of the softmax");
-  }
-
-  const Pattern &pattern;
-  std::vector<Diagnostic> &diagnostics;
-};
-
 // Everything that the texts of the kernels depend on.
 class Writer {
 public:
@@ -174,9 +89,11 @@ private:
   // "extra[1]" for a parameter or a value of a sequence; any other name as it
   // is.
   std::string inside(const std::string &parameter) const;
-  // "f(t, pos, extra[0])" from the parameters of a function.
+  // "f(t, pos, extra[0])" from the parameters of a function. The first ones
+  // are passed as they are.
   std::string call(const std::string &function,
-                   const std::vector<std::string> &parameters) const;
+                   const std::vector<std::string> &parameters,
+                   size_t asTheyAre = 0) const;
   std::vector<std::string> parametersOf(const FunctionDef *function) const;
   std::string adapter(const std::string &suffix, const std::string &signature,
                       const std::string &result) const;
@@ -222,10 +139,11 @@ std::string Writer::inside(const std::string &parameter) const {
 }
 
 std::string Writer::call(const std::string &function,
-                         const std::vector<std::string> &parameters) const {
+                         const std::vector<std::string> &parameters,
+                         size_t asTheyAre) const {
   std::vector<std::string> given;
   for (const std::string &parameter : parameters)
-    given.push_back(inside(parameter));
+    given.push_back(given.size() < asTheyAre ? parameter : inside(parameter));
   return function + "(" + joined(given, ", ") + ")";
 }
 
@@ -250,12 +168,12 @@ std::string Writer::adapters() const {
                   pattern.sees ? call("sees", parametersOf(pattern.sees))
                                : "sees(t, pos)");
   text += adapter("keys", "t0, t1, length, head0, head1, extra",
-                  call("key_range", ranged({"t0", "t1", "length"})));
+                  call("key_range", ranged({"t0", "t1", "length"}), 3));
   text += adapter("queries", "pos0, pos1, length, head0, head1, extra",
-                  call("query_range", ranged({"pos0", "pos1", "length"})));
+                  call("query_range", ranged({"pos0", "pos1", "length"}), 3));
   if (visibility.keyGaps || visibility.queryGaps)
     text += adapter("visible", "t0, t1, pos0, pos1, head0, head1, extra",
-                    call("sees_tile", ranged({"t0", "t1", "pos0", "pos1"})) +
+                    call("sees_tile", ranged({"t0", "t1", "pos0", "pos1"}), 4) +
                         "[0]");
   const std::string scored = "s, t, pos, head, extra, learned";
   if (pattern.modify) {
@@ -386,6 +304,12 @@ Pieces Writer::common() const {
   }
   for (const PatternParameter &p : pattern.parameters)
     parameters += ", " + p.name + ": tl.constexpr = " + p.defaultValue.repr();
+  std::string &limits = pieces["LIMITS"];
+  for (const PatternParameter &p : pattern.parameters)
+    if (p.defaultValue.is<Int>())
+      limits += "    tl.static_assert((" + p.name + " >= -1073741824) and (" +
+                p.name + " <= 1073741824), \"the parameter " + p.name +
+                " must be from -2**30 to 2**30\")\n";
   pieces["SIZES"] =
       "G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, "
       "E: tl.constexpr, EP: tl.constexpr,\n           BM: tl.constexpr, BN: "
@@ -438,6 +362,15 @@ std::string Writer::kernels() const {
 
 } // namespace
 
+static bool hasDirective(const Module &module) {
+  for (const StmtPtr &statement : module.body)
+    if (const auto *function = statement->as<FunctionDef>())
+      for (const HintComment &hint : function->hints)
+        if (isPatternDirective(hint.text))
+          return true;
+  return false;
+}
+
 bool needsExpansion(std::string_view text) {
   return isPattern(text) && text.find(marker) == std::string_view::npos;
 }
@@ -448,13 +381,23 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
   result.diagnostics = parsed.fileDiagnostics;
   if (!result.diagnostics.empty())
     return result;
+  if (!hasDirective(*parsed.module)) { // it was part of a text
+    result.text = file->text();
+    return result;
+  }
   const Pattern pattern = readPattern(*parsed.module, result.diagnostics);
   if (result.diagnostics.empty())
-    Checker(pattern, result.diagnostics).check();
+    checkNames(pattern, result.diagnostics);
   if (!result.diagnostics.empty())
     return result;
   const Visibility visibility = deriveVisibility(pattern);
   const Gradients gradients = deriveGradients(pattern);
+  for (const std::string &helper : visibility.helpers)
+    if (const FunctionDef *own = parsed.module->findFunction(helper))
+      result.diagnostics.push_back(Diagnostic::make(
+          DiagnosticId::InvalidHint, parsed.module->file, own->nameRange,
+          "the kernels of a pattern import `" + helper + "`",
+          "give the function another name"));
   for (const auto *found : {&visibility.diagnostics, &gradients.diagnostics})
     result.diagnostics.insert(result.diagnostics.end(), found->begin(),
                               found->end());

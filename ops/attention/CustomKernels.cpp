@@ -101,8 +101,12 @@ std::vector<std::string> backwardNames(const std::string &file,
   return found;
 }
 
-// An integer, or else a finite float.
-std::optional<ConstexprValue> numberOf(const std::string &text) {
+// An integer, a finite float, a bool or a text.
+std::optional<ConstexprValue> valueOf(const std::string &text) {
+  if (text == "True" || text == "true")
+    return true;
+  if (text == "False" || text == "false")
+    return false;
   const char *first = text.data(), *last = first + text.size();
   int64_t integer = 0;
   if (const auto [stop, code] = std::from_chars(first, last, integer);
@@ -112,7 +116,11 @@ std::optional<ConstexprValue> numberOf(const std::string &text) {
   if (const auto [stop, code] = std::from_chars(first, last, real);
       code == std::errc() && stop == last && std::isfinite(real))
     return real;
-  return std::nullopt;
+  const bool word = !text.empty() && !std::isdigit(text[0]) &&
+                    std::all_of(text.begin(), text.end(), [](unsigned char c) {
+                      return std::isalnum(c) || c == '_';
+                    });
+  return word ? std::optional<ConstexprValue>(text) : std::nullopt;
 }
 
 Constexprs parseConstants(const std::string &text) {
@@ -129,7 +137,7 @@ Constexprs parseConstants(const std::string &text) {
     const size_t equals = item.find('=');
     const auto value = equals == std::string::npos || equals == 0
                            ? std::nullopt
-                           : numberOf(item.substr(equals + 1));
+                           : valueOf(item.substr(equals + 1));
     if (!value)
       throw Error("constexprs has `" + item + "`",
                   "write NAME=number, separated by commas: W=16, CAP=30.0");
@@ -177,6 +185,49 @@ void checkConstants(const CustomKernels &kernels) {
       throw Error("constexprs sets `" + name + "`, which is no constexpr of `" +
                       kernels.forward.name() + "` or its backward",
                   nearestNameHint(name, known, "constexprs"));
+  }
+}
+
+// What the default of a constexpr is, null without one.
+const language::Value *defaultOf(const CustomKernels &kernels,
+                                 const std::string &name) {
+  const auto in = [&](const NamedKernel &kernel) -> const language::Value * {
+    const auto &signature = kernel.description->info.signature;
+    const int index = signature.find(name);
+    return index >= 0 && signature.parameters[size_t(index)].hasDefault
+               ? &signature.parameters[size_t(index)].defaultValue
+               : nullptr;
+  };
+  if (const language::Value *value = in(kernels.forward))
+    return value;
+  for (const NamedKernel &kernel : kernels.backward)
+    if (const language::Value *value = in(kernel))
+      return value;
+  return nullptr;
+}
+
+// Gives constants the types of the defaults: 30 becomes 30.0. A kernel that was
+// derived for integers may be wrong for a float.
+void fitToDefaults(CustomKernels &kernels) {
+  for (auto &[name, value] : kernels.constants) {
+    const language::Value *wanted = defaultOf(kernels, name);
+    if (const auto *number = std::get_if<int64_t>(&value);
+        number && wanted && wanted->is<double>())
+      value = double(*number);
+    const auto *word = std::get_if<std::string>(&value);
+    if (word && !(wanted && wanted->is<std::string>()))
+      throw Error("constexprs has `" + name + "=" + *word + "`",
+                  "write NAME=number, separated by commas: W=16, CAP=30.0");
+    const bool fits =
+        !wanted || word ||
+        (wanted->is<bool>() && std::holds_alternative<bool>(value)) ||
+        (wanted->is<double>() && std::holds_alternative<double>(value)) ||
+        (wanted->is<language::Int>() && std::holds_alternative<int64_t>(value));
+    if (!fits)
+      throw Error("constexprs sets `" + name +
+                      "` to a value of another type than its default " +
+                      wanted->repr(),
+                  "write an integer for an integer, True or False for a bool");
   }
 }
 
@@ -246,6 +297,7 @@ CustomKernels::find(const std::string &file, const std::string &forward,
       made->backward.push_back(named(file, name, names));
     checkRoles(*made);
     checkConstants(*made);
+    fitToDefaults(*made);
     entry = std::move(made);
   }
   return entry;

@@ -9,7 +9,7 @@ from outliers import outlier_text
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
-LENGTHS, H, G, D, E, LIMIT = [33, 0, 90, 1], 2, 3, 16, 24, 1e-5
+LENGTHS, H, G, D, E = [33, 0, 90, 1], 2, 3, 16, 24
 
 
 def positions(length):
@@ -68,21 +68,22 @@ def attention(name, tensors, constexprs):
                                 tensors[3] if len(tensors) > 3 else None, LEARNED.get(name, ""))
 
 
+@pytest.mark.parametrize("dtype, limit", [(torch.float32, 1e-5), (torch.bfloat16, 5e-3)], ids=["fp32", "bf16"])
 @pytest.mark.parametrize("name", CASES)
-def test_values_and_gradients(name):
+def test_values_and_gradients(name, dtype, limit):
     tensors = inputs(name)
-    mine = [t.clone().requires_grad_() for t in tensors]
-    wide = [t.double().requires_grad_() for t in tensors]
+    mine = [t.to(dtype).requires_grad_() for t in tensors[:3]] + [t.clone().requires_grad_() for t in tensors[3:]]
+    wide = [t.detach().double().requires_grad_() for t in mine]
     o, _ = attention(name, mine, CASES[name][0])
     want = reference(name, *wide[:3], wide[3] if name in LEARNED else None)
-    assert not outlier_text(o, want, LIMIT)
-    assert (o.detach().double() - want.detach()).norm() <= LIMIT * want.detach().norm()
-    weights = torch.randn(want.shape, generator=torch.Generator().manual_seed(4))
+    assert not outlier_text(o, want, limit)
+    assert (o.detach().double() - want.detach()).norm() <= limit * want.detach().norm()
+    weights = torch.randn(want.shape, generator=torch.Generator().manual_seed(4)).to(dtype)
     got = torch.autograd.grad((o * weights).sum(), mine)
     expected = torch.autograd.grad((want * weights).sum(), wide)
     for which, a, b in zip(["q", "k", "v", "learned"], got, expected):
-        assert not outlier_text(a, b, LIMIT), which
-        assert (a.double() - b).norm() <= LIMIT * b.norm(), which
+        assert not outlier_text(a, b, limit), which
+        assert (a.double() - b).norm() <= limit * b.norm(), which
 
 
 def test_gradients_are_the_same_in_every_run():
@@ -108,3 +109,66 @@ def test_wrong_parameters_are_named():
         attention("window", tensors, "windw=4")
     with pytest.raises(RuntimeError, match="NAME=number"):
         attention("window", tensors, "window=wide")
+    for text in ("window=4.5", "window=True"):
+        with pytest.raises(RuntimeError, match="another type than its default 512"):
+            attention("window", tensors, text)
+
+
+def written(folder, text):
+    path = folder / "mine.py"
+    path.write_text("import triton\nimport triton.language as tl\n\n\n" + text)
+    return str(path)
+
+
+def call(file, tensors, constexprs=""):
+    ends = torch.tensor([0, *LENGTHS]).cumsum(0).to(torch.int32)
+    return ops.custom_attention(*tensors, ends, max(LENGTHS), file, "mine", "mine_bwd", constexprs)[0]
+
+
+@pytest.mark.parametrize("window", [2**30, 2**31 - 1])
+def test_large_integers_are_right_or_refused(window):
+    """Bounds add a parameter and a position: 2^31 - 1 would overflow and hide keys."""
+    mine, wide = ([t.to(dtype).requires_grad_() for t in inputs("window")] for dtype in (torch.float32, torch.float64))
+    if window > 2**30:
+        with pytest.raises(RuntimeError, match=r"window must be from -2\*\*30 to 2\*\*30"):
+            attention("window", mine, f"window={window}")
+        return
+    got = torch.autograd.grad(attention("window", mine, f"window={window}")[0].square().sum(), mine)
+    want = torch.autograd.grad(reference("dense", *wide, None).square().sum(), wide)
+    assert all((a - b).norm() <= 1e-5 * b.norm() for a, b in zip(got, want))
+
+
+def test_rows_whose_scores_are_all_minus_infinity(tmp_path):
+    """They have the output 0 and gradients of 0, and leave other rows alone."""
+    file = written(tmp_path, """# tessera: pattern()
+@triton.jit
+def modify(s, t, pos, head):
+    return tl.where(t % 5 == 1, float("-inf"), s)
+""")
+    mine = [t.clone().requires_grad_() for t in inputs("window")]
+    o = call(file, mine)
+    rows = torch.cat([torch.arange(n) for n in LENGTHS]) % 5 == 1
+    assert (o[rows] == 0).all() and (o[~rows] != 0).any()
+    gradients = torch.autograd.grad(o.square().sum(), mine)
+    assert all(g.isfinite().all() for g in gradients) and (gradients[0][rows] == 0).all()
+
+
+def test_bools_and_texts_are_parameters(tmp_path):
+    file = written(tmp_path, """# tessera: pattern(both=False, kind="near")
+@triton.jit
+def sees(t, pos, both: tl.constexpr, kind: tl.constexpr):
+    if kind == "near":
+        return (tl.abs(t - pos) < 8) & (both | (pos <= t))
+    return pos == t
+""")
+    tensors = inputs("window")
+    results = [call(file, tensors, text) for text in ("", "both=True", "kind=own", "both=true, kind=near")]
+    assert torch.equal(results[1], results[3])
+    assert not torch.equal(results[0], results[1]) and not torch.equal(results[0], results[2])
+    values = tensors[2].repeat_interleave(G, 1)
+    assert (results[2] - values).norm() <= 1e-6 * values.norm()
+
+
+def test_an_integer_for_a_float():
+    tensors = inputs("softcap")
+    assert torch.equal(attention("softcap", tensors, "cap=3")[0], attention("softcap", tensors, "cap=3.0")[0])

@@ -71,14 +71,31 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
     (WINDOW.replace("pattern(", "learned(slope=[Hq])\n# tessera: pattern("), "mine.py", "mine.py:5:", "no function takes the learned parameter `slope`"),
     (WINDOW.replace("pattern(", "learned(sink=[T])\n# tessera: pattern("), "mine.py", "mine.py:5:", "write sink=[Hq]"),
     (WINDOW.replace("t - pos < window", "tl.load(t + pos) < window"), "mine.py", "mine.py:8:", "HINT"),
+    (WINDOW.replace("window", "t1"), "mine.py", "mine.py:5:", "the kernels of a pattern use the name `t1`"),
+    (WINDOW.replace("window", "sqt"), "mine.py", "mine.py:5:", "the kernels of a pattern use the name `sqt`"),
+    (WINDOW.replace("=64", "=2**31"), "mine.py", "mine.py:5:", "HINT"),
+    (WINDOW.replace("=64", "=2147483647"), "mine.py", "mine.py:5:", "outside of -2^30 to 2^30"),
+    (WINDOW.replace("(pos <= t) & (t - pos < window)", "(t - pos) // window"), "mine.py", "mine.py:8:", "`sees` returns a number"),
+    (WINDOW + "\n\n@triton.jit\ndef mine_mask(x):\n    return x\n", "mine.py", "mine.py:12:", "the kernels of a pattern define `mine_mask`"),
+    (WINDOW + "\nRows = 6\n", "mine.py", "mine.py:10:", "the kernels of a pattern define `Rows`"),
+    (BIAS.replace("pattern(cap=5.0)", "pattern()\n# tessera: learned(sink=[Hq])").replace("cap: tl.constexpr", "sink").replace("cap", "sink"),
+     "mine.py", "mine.py:6:", "joins the denominator"),
+    (WINDOW, "class.py", "class.py", "cannot be the name of a pattern"),
+    (WINDOW, "Rows.py", "Rows.py", "cannot be the name of a pattern"),
     (WINDOW, "forward.py", "forward.py", "cannot be the name of a pattern"),
     (WINDOW, "two words.py", "two words.py", "cannot be the name of a pattern"),
-], ids=["misspelt", "taken", "unused", "shape", "load", "module", "name"])
+], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "derived", "core", "sink", "keyword", "class",
+     "module", "name"])
 def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place, message):
     for verb in ("check", "compile"):
         done = tessera(verb, written(tmp_path, text, name), *(["--list"] if verb == "compile" else []))
         assert done.returncode == 1, done.stdout
         assert place in done.stdout and message in done.stdout and "HINT" in done.stdout, done.stdout
+
+
+def test_a_directive_in_a_text_is_not_a_pattern(tmp_path):
+    path = written(tmp_path, '"""Notes.\n\n# tessera: pattern(window=512)\n"""\nimport triton\n\n\n@triton.jit\ndef mine(X):\n    pass\n')
+    assert tessera("compile", path, "--list").stdout.splitlines() == ["mine(X)"]
 
 
 def test_a_file_of_kernels_is_not_a_pattern(tmp_path):

@@ -79,6 +79,12 @@ TEST_F(TrainPattern, GeneratesWithItsOwnCopyOfTheFile) {
   expectFine(train("run", {"attention=" + file, "train.steps=2"}));
   const CommandResult before = generate("run");
   expectFine(before);
+  writeFile(file, readFile(TESSERA_SOURCE "/kernels/patterns/alibi.py") +
+                      "\n\n@triton.jit\ndef sees(t, pos):\n"
+                      "    return pos == t\n");
+  const CommandResult edited = generate("run");
+  expectFine(edited);
+  EXPECT_EQ(before.output, edited.output);
   fs::remove_all(folder.path / "mine");
   const CommandResult after = generate("run");
   expectFine(after);

@@ -32,13 +32,11 @@ Config checkpointConfig(const FoundCheckpoint &checkpoint,
   return parseConfig("", checkpoint.folder + "/state.json", settings);
 }
 
-/// The kernel file of an attention of one's own, where it is not found as it
-/// was named: the copy that the run keeps, newest first, by the last two parts
-/// of its path.
+/// Returns the run's newest copy of the file of its attention kernels, which is
+/// found by the last two parts of its path; without one, the file itself, which
+/// may have changed since.
 std::string keptKernelFile(const std::string &run, const std::string &file) {
   std::error_code code;
-  if (fs::exists(file, code))
-    return file;
   const fs::path given = file;
   const fs::path name = given.parent_path().filename() / given.filename();
   std::vector<fs::path> steps;
