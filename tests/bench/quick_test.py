@@ -12,6 +12,7 @@ from repository import BUILD, ROOT
 FIRST = {
     "attention": lambda record: min(record["ms"].values()) > 0 and len(record["ms"]) == 4,
     "padding": lambda record: record["executed"] >= record["needed"] > 0,
+    "patterns": lambda record: record["pattern"] == "window" and min(record["ms"].values()) > 0 and 0 < record["visible_share"] < 1,
     "python_launch": lambda record: record["name"] == "tessera.jit" and record["us"] > 0,
     "sectors": lambda record: record["sectors"] >= record["least"] > 0,
     "selected": lambda record: record["kernel"] == "token" and 0 < record["useful"] <= 1,
