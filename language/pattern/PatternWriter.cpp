@@ -1,0 +1,216 @@
+// language/pattern/PatternWriter.cpp - writes the text of the kernels of a
+// pattern.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "language/pattern/PatternWriter.h"
+
+#include "language/pattern/KernelTexts.h"
+#include "support/Lists.h"
+
+#include <algorithm>
+
+namespace tessera::language {
+namespace {
+
+// Integer parameters become at most `limit` in an instance: a window of 512
+// would hide nothing in short sequences.
+std::string smallValue(const Value &value, int64_t limit) {
+  const Int *number = value.get<Int>();
+  return number && *number > limit ? std::to_string(limit) : value.repr();
+}
+
+// Whether an expression is `pos <= t`, or an `&` of which one side is.
+bool isCausal(const Expr &expr) {
+  if (const auto *both = expr.as<BinOp>())
+    return both->op == BinaryOp::And &&
+           (isCausal(*both->left) || isCausal(*both->right));
+  const auto *compare = expr.as<Compare>();
+  if (!compare || compare->ops.size() != 1)
+    return false;
+  const auto *left = compare->left->as<Name>();
+  const auto *right = compare->comparators[0]->as<Name>();
+  if (!left || !right)
+    return false;
+  return (compare->ops[0] == CompareOp::Le && left->id == "pos" &&
+          right->id == "t") ||
+         (compare->ops[0] == CompareOp::Ge && left->id == "t" &&
+          right->id == "pos");
+}
+
+// Whether no query can attend to a key after itself, as far as the last
+// statement of `sees` tells. A `sees` that assigns its positions is not known.
+bool isCausal(const FunctionDef *sees) {
+  if (!sees)
+    return true;
+  const auto *result =
+      sees->body.size() == 1 ? sees->body[0]->as<Return>() : nullptr;
+  return result && result->value && isCausal(*result->value);
+}
+
+} // namespace
+
+std::string PatternWriter::patternValue(bool gaps, bool backward) const {
+  std::vector<std::string> inputs;
+  for (const PatternParameter &p : pattern.parameters)
+    inputs.push_back(p.name);
+  for (const PerSequence &p : pattern.perSequence)
+    inputs.push_back(upperCase(p.name));
+  if (inputs.empty())
+    inputs.push_back("0"); // Triton has no empty tuples
+  const auto named = [&](bool there, const char *suffix) {
+    return there ? name + "_" + suffix : std::string("None");
+  };
+  return "Pattern((" + joined(inputs, ", ") +
+         (inputs.size() == 1 ? ",), " : "), ") + name + "_mask, " + name +
+         "_keys, " + name + "_queries, " + named(gaps, "visible") + ", " +
+         named(pattern.modify, "score") + ", " +
+         named(backward && pattern.modify && !gradients.unitSlope,
+               "score_grad") +
+         ", " + named(backward && learned, "learned_grad") + ", " +
+         named(!pattern.perSequence.empty(), "load") +
+         (isCausal(pattern.sees) ? ", causal=True)" : ")");
+}
+
+std::string PatternWriter::instance(const std::string &suffix,
+                                    const std::string &sizes,
+                                    int64_t limit) const {
+  std::string text = "# tessera: instance " + name + suffix + "(" + sizes;
+  for (const PatternParameter &p : pattern.parameters) {
+    text += ", " + p.name + "=" + smallValue(p.defaultValue, limit);
+    if (p.defaultValue.is<Int>()) // `tessera check` multiplies the values
+      limit = std::min<int64_t>(limit, 5);
+  }
+  return text + ")\n";
+}
+
+// The hints above a kernel. `suffix` is what its name adds to the pattern's.
+std::string PatternWriter::head(const std::string &suffix,
+                                const std::string &halfTensors,
+                                const std::string &fullTensors,
+                                bool withGradients) const {
+  std::string full = fullTensors, types, checks;
+  for (const LearnedParameter *p : {sink, learned})
+    if (p) {
+      full += " " + upperCase(p->name);
+      if (withGradients)
+        full += " D" + upperCase(p->name);
+      checks += (checks.empty() ? "" : ", ") + upperCase(p->name) +
+                "=(0.0, 0.25, [T, H * G])";
+    }
+  for (const PerSequence &p : pattern.perSequence) {
+    types += "\"" + upperCase(p.name) + ": *" + p.type + "\", ";
+    checks +=
+        (checks.empty() ? "" : ", ") + upperCase(p.name) + "=(0, 40, [B])";
+  }
+  std::string text = "# tessera: types(\"" + halfTensors + ": *TYPE:16\", \"" +
+                     full + ": *fp32:16\", \"CU: *i32:16\", " + types +
+                     "\"scale: fp32\", \"T nseq: i32\", \"s*: i32:16\")\n";
+  text += instance(suffix + "_f32",
+                   "TYPE=\"fp32\", G=6, D=32, DP=32, DT=0, E=32, EP=32, "
+                   "BM=32, BN=16",
+                   41);
+  if (suffix.empty()) {
+    text += instance("_narrow_f32",
+                     "TYPE=\"fp32\", G=1, D=48, DP=32, DT=16, E=16, EP=16, "
+                     "BM=32, BN=16",
+                     7);
+    text += instance("_wide_bf16",
+                     "TYPE=\"bf16\", G=16, D=192, DP=128, DT=64, E=128, "
+                     "EP=128, BM=64, BN=64",
+                     19);
+  }
+  text += instance(suffix + "_bf16",
+                   "TYPE=\"bf16\", G=2, D=64, DP=64, DT=0, E=64, EP=64, "
+                   "BM=32, BN=16",
+                   41);
+  text += "# tessera: cpu(BM=64, BN=32, SPLIT=0)\n"
+          "# tessera: cpu(BM=32, BN=64, SPLIT=1)\n"
+          "# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], "
+          "SPLIT=[0, 1], where=G <= BM and BM * BN <= 8192)\n";
+  if (!checks.empty())
+    text += "# tessera: check(" + checks + ")\n";
+  return text;
+}
+
+std::string PatternWriter::rows(const LearnedParameter *parameter,
+                                const std::string &prefix) const {
+  return parameter ? "Rows(" + prefix + upperCase(parameter->name) + ", s" +
+                         parameter->name + "t, s" + parameter->name + "h)"
+                   : "None";
+}
+
+std::map<std::string, std::string> PatternWriter::common() const {
+  std::map<std::string, std::string> pieces = {{"NAME", name}};
+  std::string &tensors = pieces["TENSORS"],
+              &withGradients = pieces["GRADIENTS"],
+              &strides = pieces["STRIDES"], &parameters = pieces["PARAMETERS"];
+  for (const LearnedParameter *p : {sink, learned})
+    if (p) {
+      tensors += upperCase(p->name) + ", ";
+      withGradients += upperCase(p->name) + ", D" + upperCase(p->name) + ", ";
+      strides += ", s" + p->name + "t, s" + p->name + "h";
+    }
+  for (const PerSequence &p : pattern.perSequence) {
+    tensors += upperCase(p.name) + ", ";
+    withGradients += upperCase(p.name) + ", ";
+  }
+  for (const PatternParameter &p : pattern.parameters)
+    parameters += ", " + p.name + ": tl.constexpr = " + p.defaultValue.repr();
+  std::string &limits = pieces["LIMITS"];
+  for (const PatternParameter &p : pattern.parameters)
+    if (p.defaultValue.is<Int>())
+      limits += "    tl.static_assert((" + p.name + " >= -1073741824) and (" +
+                p.name + " <= 1073741824), \"the parameter " + p.name +
+                " must be from -2**30 to 2**30\")\n";
+  pieces["SIZES"] =
+      "G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, "
+      "E: tl.constexpr, EP: tl.constexpr,\n           BM: tl.constexpr, BN: "
+      "tl.constexpr, SPLIT: tl.constexpr = 1";
+  pieces["SINK"] = rows(sink, "");
+  pieces["DSINK"] = rows(sink, "D");
+  pieces["LEARNED"] = rows(learned, "");
+  pieces["DLEARNED"] = rows(learned, "D");
+  return pieces;
+}
+
+void PatternWriter::addReference(
+    std::map<std::string, std::string> &pieces) const {
+  std::string &values = pieces["VALUES"];
+  for (const PerSequence &p : pattern.perSequence)
+    values +=
+        "    " + p.name + " = tl.load(" + upperCase(p.name) + " + sequence)\n";
+  for (const LearnedParameter *p : {sink, learned})
+    if (p)
+      values += "    " + p->name + " = tl.load(" + upperCase(p->name) +
+                " + (start + t) * s" + p->name + "t + head * s" + p->name +
+                "h)\n";
+  pieces["SINK_WEIGHT"] = sink ? " + tl.exp(" + sink->name + " - base)" : "";
+  pieces["SEES"] =
+      pattern.sees ? "sees(" + joined(parametersOf(*pattern.sees), ", ") + ")"
+                   : "sees(t, pos)";
+  pieces["MODIFY"] =
+      pattern.modify ? "        s = modify(" +
+                           joined(parametersOf(*pattern.modify), ", ") + ")\n"
+                     : "";
+}
+
+std::string PatternWriter::kernels() const {
+  std::map<std::string, std::string> pieces = common();
+  addReference(pieces);
+  std::string text = "\n\n" + replaceNames(referenceKernel, pieces);
+  const auto add = [&](const char *kernel, const std::string &value,
+                       const std::string &hints) {
+    pieces["PATTERN"] = value;
+    pieces["HEAD"] = hints;
+    text += "\n\n" + replaceNames(kernel, pieces);
+  };
+  add(forwardKernel, patternValue(visibility.keyGaps, false),
+      head("", "Q K V O", "LSE", false));
+  add(queryGradientKernel, patternValue(visibility.keyGaps, true),
+      head("_bwd_dq", "Q K V DO DQ", "LSE DELTA", true));
+  add(keyGradientKernel, patternValue(visibility.queryGaps, true),
+      head("_bwd_dkdv", "Q K V DO DK DV", "LSE DELTA", false));
+  return text;
+}
+
+} // namespace tessera::language

@@ -1,0 +1,62 @@
+// language/pattern/PatternWriter.h - writes the text of the kernels of a
+// pattern.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "language/pattern/Derivative.h"
+#include "language/pattern/Pattern.h"
+#include "language/pattern/Visibility.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tessera::language {
+
+// Names of the parameters of a function, in order.
+std::vector<std::string> parametersOf(const FunctionDef &function);
+std::string upperCase(std::string text);
+
+// Writes the texts that depend on a pattern.
+class PatternWriter {
+public:
+  // All three outlive the writer. `name` becomes the name of the kernels.
+  PatternWriter(std::string name, const Pattern &pattern,
+                const Visibility &visibility, const Gradients &gradients);
+
+  // Functions with one signature for all patterns: NAME_mask, NAME_keys ...
+  std::string adapters() const;
+  // NAME_ref, NAME, NAME_bwd_dq and NAME_bwd_dkdv.
+  std::string kernels() const;
+
+private:
+  // "extra[1]" for a parameter or a value of a sequence; any other name as it
+  // is.
+  std::string inside(const std::string &parameter) const;
+  // "f(t, pos, extra[0])" from the parameters of a function. The first ones
+  // are passed as they are.
+  std::string call(const std::string &function,
+                   const std::vector<std::string> &parameters,
+                   size_t asTheyAre = 0) const;
+  std::string adapter(const std::string &suffix, const std::string &signature,
+                      const std::string &result) const;
+  std::string patternValue(bool gaps, bool backward) const;
+  std::string head(const std::string &suffix, const std::string &halfTensors,
+                   const std::string &fullTensors, bool gradients) const;
+  std::string instance(const std::string &suffix, const std::string &sizes,
+                       int64_t limit) const;
+  std::string rows(const LearnedParameter *parameter,
+                   const std::string &prefix) const;
+  std::map<std::string, std::string> common() const;
+  void addReference(std::map<std::string, std::string> &pieces) const;
+
+  std::string name;
+  const Pattern &pattern;
+  const Visibility &visibility;
+  const Gradients &gradients;
+  const LearnedParameter *learned = nullptr; // read by modify
+  const LearnedParameter *sink = nullptr;    // joins the denominator
+};
+
+} // namespace tessera::language
