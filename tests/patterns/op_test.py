@@ -153,6 +153,46 @@ def modify(s, t, pos, head):
     assert all(g.isfinite().all() for g in gradients) and (gradients[0][rows] == 0).all()
 
 
+def test_an_infinite_derivative_of_a_hidden_key_counts_for_nothing(tmp_path):
+    file = written(tmp_path, """# tessera: pattern()
+@triton.jit
+def modify(s, t, pos, head):
+    return s / (t - pos + 1)
+""")
+    mine = [t.clone().requires_grad_() for t in inputs("window")]
+    gradients = torch.autograd.grad(call(file, mine).square().sum(), mine)
+    assert all(g.isfinite().all() for g in gradients)
+
+
+def test_gaps_longer_than_16_tiles():
+    """The kernels look at 16 tiles at a time: what lies behind a long gap is found, forward and backward."""
+    generator = torch.Generator().manual_seed(8)
+    length, heads = 1900, 2
+    tensors = [torch.randn(s, generator=generator) for s in [(length, heads, 16), (length, 1, 16), (length, 1, 16)]]
+    mine, wide = ([x.to(dtype).requires_grad_() for x in tensors] for dtype in (torch.float32, torch.float64))
+    o = ops.custom_attention(*mine, torch.tensor([0, length], dtype=torch.int32), length, "kernels/patterns/sink_window.py", "sink_window",
+                             "sink_window_bwd", "window=16, first=2", None, torch.full((length, 1, heads), -1e30), "SINK")[0]
+    t, pos = positions(length)
+    scores = torch.einsum("thd,sd->hts", wide[0], wide[1][:, 0]) / 4
+    scores = scores.masked_fill(~CASES["sink_window"][1](t, pos), float("-inf"))
+    want = torch.einsum("hts,se->the", scores.softmax(-1), wide[2][:, 0])
+    assert not outlier_text(o, want, 1e-5)
+    for a, b in zip(torch.autograd.grad(o.square().sum(), mine), torch.autograd.grad(want.square().sum(), wide)):
+        assert not outlier_text(a, b, 1e-5)
+        assert (a - b).norm() <= 1e-5 * b.norm()
+
+
+def test_large_slopes_in_bf16():
+    """A rounding of the output would appear in the gradient of a slope, multiplied by distances, without the correction for it."""
+    tensors = inputs("alibi")
+    mine = [t.bfloat16().requires_grad_() for t in tensors[:3]] + [(tensors[3] * 5 - 0.5).requires_grad_()]
+    wide = [t.detach().double().requires_grad_() for t in mine]
+    weights = torch.randn(sum(LENGTHS), H * G, E, generator=torch.Generator().manual_seed(4)).bfloat16()
+    got, = torch.autograd.grad((attention("alibi", mine, "")[0] * weights).sum(), mine[3])
+    want, = torch.autograd.grad((reference("alibi", *wide) * weights).sum(), wide[3])
+    assert (got - want).norm() <= 1e-3 * want.norm()
+
+
 def test_bools_and_texts_are_parameters(tmp_path):
     file = written(tmp_path, """# tessera: pattern(both=False, kind="near")
 @triton.jit
