@@ -14,7 +14,7 @@
 namespace tessera::language {
 namespace {
 
-// Bounds add a parameter and positions, which are below 2^30, in int32.
+// Derived bounds are sums of a parameter and positions below 2^30 in int32.
 constexpr int64_t largestInteger = int64_t(1) << 30;
 
 template <size_t count>
@@ -23,7 +23,7 @@ bool contains(const std::array<std::string_view, count> &list,
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// What the derived text imports.
+// Returns true for a name that the derived text imports.
 bool isImported(std::string_view name) {
   static constexpr std::array<std::string_view, 8> names = {
       "Pattern",     "Rows",       "Sizes", "forward",
@@ -31,7 +31,7 @@ bool isImported(std::string_view name) {
   return contains(names, name);
 }
 
-// Names of parameters and variables of the kernels.
+// Returns true for a parameter or variable of the kernels.
 bool isOfKernels(const std::string &name) {
   static constexpr std::array<std::string_view, 26> names = {
       "acc",      "base",   "d",    "e",      "extra",   "head", "head0",
@@ -68,7 +68,8 @@ bool isPatternFunction(std::string_view name) {
   return contains(names, name);
 }
 
-// A file's name becomes the name of a kernel and the beginning of others.
+// Returns true if a file of this name can be a pattern: the name becomes the
+// name of a kernel and the beginning of others.
 bool isKernelName(const std::string &name) {
   return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
          std::all_of(
@@ -78,7 +79,7 @@ bool isKernelName(const std::string &name) {
          name != "kernels";
 }
 
-// True if the value of an expression cannot be a condition.
+// Returns true if the value of an expression cannot be a condition.
 bool isNumber(const Expr &expr) {
   if (const auto *constant = expr.as<Constant>())
     return constant->value.is<Int>() || constant->value.is<double>();
@@ -169,7 +170,7 @@ private:
              "`modify` may take it; a parameter named sink joins the "
              "denominator of the softmax");
   }
-  // A function or constant of the file that the derived text defines, too.
+  // Reports a function or constant that the derived text defines, too.
   void checkDefined(const std::string &name, SourceRange range) {
     static const std::vector<std::string> endings = {
         "",         "_mask",  "_keys",       "_queries",

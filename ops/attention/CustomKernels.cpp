@@ -101,7 +101,8 @@ std::vector<std::string> backwardNames(const std::string &file,
   return found;
 }
 
-// An integer, a finite float, a bool or a text.
+// Reads an integer, a finite float, a bool or a word. Returns nullopt for any
+// other text.
 std::optional<ConstexprValue> valueOf(const std::string &text) {
   if (text == "True" || text == "true")
     return true;
@@ -188,7 +189,7 @@ void checkConstants(const CustomKernels &kernels) {
   }
 }
 
-// What the default of a constexpr is, null without one.
+// Returns the default of a constexpr, nullptr if it has none.
 const language::Value *defaultOf(const CustomKernels &kernels,
                                  const std::string &name) {
   const auto in = [&](const NamedKernel &kernel) -> const language::Value * {
