@@ -29,7 +29,7 @@ struct NsaGeometry {
 
 /// Attention by kernels of a user's file (docs/training.md).
 struct CustomAttention {
-  /// File of an attention pattern (docs/patterns.md); empty: none. A pattern
+  /// File of an attention pattern (docs/patterns.md), or empty. A pattern
   /// determines the values below except `constexprs`.
   std::string pattern;
   std::string file;       ///< Kernel file; empty: none.

@@ -8,14 +8,14 @@
 
 namespace tessera::language {
 
-// The texts have names in $: "def $NAME$_ref(Q, K, ...". PatternKernels.cpp
-// says what each name stands for.
+// The texts have names in $: "def $NAME$_ref(Q, K, ...". PatternWriter.cpp
+// gives the text of each name.
 extern const char *const referenceKernel;
 extern const char *const forwardKernel;
 extern const char *const queryGradientKernel;
 extern const char *const keyGradientKernel;
 
-// The text with all names in $ replaced.
+// Returns the text with all names in $ replaced.
 std::string replaceNames(std::string text,
                          const std::map<std::string, std::string> &pieces);
 

@@ -189,7 +189,8 @@ void checkConstants(const CustomKernels &kernels) {
   }
 }
 
-// Returns the default of a constexpr, nullptr if it has none.
+// Returns the default of a constexpr, nullptr if the constexpr does not have a
+// default.
 const language::Value *defaultOf(const CustomKernels &kernels,
                                  const std::string &name) {
   const auto in = [&](const NamedKernel &kernel) -> const language::Value * {
