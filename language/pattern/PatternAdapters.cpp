@@ -49,12 +49,12 @@ std::string PatternWriter::inside(const std::string &parameter) const {
   return learned && learned->name == parameter ? "learned" : parameter;
 }
 
-std::string PatternWriter::call(const std::string &function,
-                                const std::vector<std::string> &parameters,
-                                size_t asTheyAre) const {
+std::string
+PatternWriter::call(const std::string &function,
+                    const std::vector<std::string> &parameters) const {
   std::vector<std::string> given;
   for (const std::string &parameter : parameters)
-    given.push_back(given.size() < asTheyAre ? parameter : inside(parameter));
+    given.push_back(inside(parameter));
   return function + "(" + joined(given, ", ") + ")";
 }
 
@@ -79,12 +79,12 @@ std::string PatternWriter::adapters() const {
                   pattern.sees ? call("sees", parametersOf(*pattern.sees))
                                : "sees(t, pos)");
   text += adapter("keys", "t0, t1, length, head0, head1, extra",
-                  call("key_range", ranged({"t0", "t1", "length"}), 3));
+                  call("key_range", ranged({"t0", "t1", "length"})));
   text += adapter("queries", "pos0, pos1, length, head0, head1, extra",
-                  call("query_range", ranged({"pos0", "pos1", "length"}), 3));
+                  call("query_range", ranged({"pos0", "pos1", "length"})));
   if (visibility.keyGaps || visibility.queryGaps)
     text += adapter("visible", "t0, t1, pos0, pos1, head0, head1, extra",
-                    call("sees_tile", ranged({"t0", "t1", "pos0", "pos1"}), 4) +
+                    call("sees_tile", ranged({"t0", "t1", "pos0", "pos1"})) +
                         "[0]");
   const std::string scored = "s, t, pos, head, extra, learned";
   if (pattern.modify) {

@@ -34,11 +34,9 @@ private:
   // "extra[1]" for a parameter or a value of a sequence; any other name as it
   // is.
   std::string inside(const std::string &parameter) const;
-  // "f(t, pos, extra[0])" from the parameters of a function. The first ones
-  // are passed as they are.
+  // "f(t, pos, extra[0])" from the parameters of a function.
   std::string call(const std::string &function,
-                   const std::vector<std::string> &parameters,
-                   size_t asTheyAre = 0) const;
+                   const std::vector<std::string> &parameters) const;
   std::string adapter(const std::string &suffix, const std::string &signature,
                       const std::string &result) const;
   std::string patternValue(bool gaps, bool backward) const;
