@@ -71,6 +71,23 @@ TORCH_LIBRARY(tessera, m) {
         "selection_length) "
         "-> Tensor");
 
+  // Which blocks a query attends to. `lists`: 1, one for each key head or one
+  // for each query head. indices: int32 [lists, T, top], ascending, then -1.
+  m.def("pooled_select(Tensor q, Tensor k, Tensor cu_seqlens, SymInt "
+        "max_seqlen, int block, int top, *, int lists, int first=0, int "
+        "local=1, str pool=\"mean\") -> Tensor");
+  m.def("compressed_select(Tensor q, Tensor k, Tensor cu_seqlens, SymInt "
+        "max_seqlen, int block, int top, *, int length=32, int stride=16, int "
+        "first=1, int local=2, float? scale=None) -> Tensor");
+  m.def("indexer_select(Tensor q, Tensor k, Tensor weights, Tensor cu_seqlens, "
+        "SymInt max_seqlen, int block, int top, *, int first=0, int local=0) "
+        "-> (Tensor indices, Tensor tokens)");
+  m.def("block_mass(Tensor q, Tensor k, Tensor lse, Tensor indices, Tensor "
+        "cu_seqlens, SymInt max_seqlen, int block, *, float? scale=None) -> "
+        "Tensor");
+  m.def("indexer_loss(Tensor q, Tensor k, Tensor weights, Tensor tokens, "
+        "Tensor mass, Tensor cu_seqlens) -> Tensor");
+
   m.def("nsa_selected_attention(Tensor q, Tensor k, Tensor v, Tensor indices, "
         "Tensor cu_seqlens, "
         "SymInt max_seqlen, int selection_length, float? scale=None) -> "

@@ -76,6 +76,31 @@ def decode_attention(
 ) -> tuple[Tensor, Tensor]:
     """(o [B, Hq, E], lse fp32 [B, Hq]) of one token of each sequence over a cache [B, Hkv, capacity, d]."""
 
+def pooled_select(
+    q: Tensor, k: Tensor, cu_seqlens: Tensor, max_seqlen: int, block: int, top: int, *, lists: int, first: int = 0, local: int = 1,
+    pool: str = "mean",
+) -> Tensor:
+    """int32 [lists, T, top]: the blocks whose pooled keys have the largest products with the queries, ascending, then -1."""
+
+def compressed_select(
+    q: Tensor, k: Tensor, cu_seqlens: Tensor, max_seqlen: int, block: int, top: int, *, length: int = 32, stride: int = 16, first: int = 1,
+    local: int = 2, scale: float | None = None,
+) -> Tensor:
+    """int32 [Hkv, T, top]: the blocks that receive most attention by averaged keys, ascending, then -1."""
+
+def indexer_select(
+    q: Tensor, k: Tensor, weights: Tensor, cu_seqlens: Tensor, max_seqlen: int, block: int, top: int, *, first: int = 0, local: int = 0,
+) -> tuple[Tensor, Tensor]:
+    """(indices, tokens), int32 [lists, T, top]: the blocks that a learned indexer scores highest, and the best token of each."""
+
+def block_mass(
+    q: Tensor, k: Tensor, lse: Tensor, indices: Tensor, cu_seqlens: Tensor, max_seqlen: int, block: int, *, scale: float | None = None,
+) -> Tensor:
+    """fp32 [lists, T, top]: the share of attention of each selected block, the mean over the list's heads."""
+
+def indexer_loss(q: Tensor, k: Tensor, weights: Tensor, tokens: Tensor, mass: Tensor, cu_seqlens: Tensor) -> Tensor:
+    """fp32 [T]: the divergence of the indexer's distribution over the selected blocks from the attention's."""
+
 def dense_attention(
     q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:

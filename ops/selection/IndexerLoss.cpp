@@ -1,0 +1,88 @@
+// ops/selection/IndexerLoss.cpp - the loss that trains a learned indexer.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/selection/BlockSelection.h"
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <limits>
+
+namespace tessera::runtime {
+namespace {
+namespace indexer_loss_op {
+
+using at::Tensor;
+
+constexpr const char *opName = "indexer_loss";
+
+void check(const Tensor &q, const Tensor &k, const Tensor &weights,
+           const Tensor &tokens, const Tensor &mass, const Tensor &cuSeqlens) {
+  checkRank(opName, "q", q, 4);
+  checkRank(opName, "k", k, 2);
+  checkRank(opName, "cu_seqlens", cuSeqlens, 1);
+  checkShape(opName, "k", k, {q.size(0), q.size(3)}, "[tokens, width] of q");
+  checkShape(opName, "weights", weights, q.sizes().slice(0, 3),
+             "[tokens, lists, heads] of q");
+  checkRank(opName, "tokens", tokens, 3);
+  checkInt32(opName, "tokens", tokens);
+  checkShape(opName, "tokens", tokens, {q.size(1), q.size(0), tokens.size(2)},
+             "[lists, tokens, blocks] as tessera::indexer_select gives it");
+  checkShape(opName, "mass", mass, tokens.sizes(),
+             "[lists, tokens, blocks] as tessera::block_mass gives it");
+  for (const auto &[name, tensor] :
+       {std::pair("k", &k), std::pair("weights", &weights),
+        std::pair("tokens", &tokens), std::pair("mass", &mass),
+        std::pair("cu_seqlens", &cuSeqlens)})
+    checkSameDevice(opName, name, *tensor, "q", q);
+}
+
+// First token of the sequence of each token, [T].
+Tensor sequenceStarts(const Tensor &cuSeqlens, int64_t tokens) {
+  const Tensor starts = cuSeqlens.slice(0, 0, -1).to(at::kLong);
+  const Tensor lengths = cuSeqlens.diff().to(at::kLong);
+  return starts.repeat_interleave(lengths, 0, tokens);
+}
+
+// The indexer's scores of the selected blocks, fp32 [T, lists, blocks]: of each
+// block the score of the token that `tokens` names.
+Tensor blockScores(const Tensor &q, const Tensor &k, const Tensor &weights,
+                   const Tensor &tokens, const Tensor &cuSeqlens) {
+  const int64_t count = q.size(0), lists = q.size(1), blocks = tokens.size(2);
+  const Tensor at = tokens.transpose(0, 1).to(at::kLong).clamp_min(0) +
+                    sequenceStarts(cuSeqlens, count).view({-1, 1, 1});
+  const Tensor rows =
+      k.index_select(0, at.clamp_max(count - 1).flatten())
+          .to(at::kFloat)
+          .view({count * lists, blocks, k.size(1)}); // k of each block
+  const Tensor products =
+      at::bmm(q.to(at::kFloat).flatten(0, 1), rows.transpose(1, 2)).relu();
+  return (products * weights.to(at::kFloat).flatten(0, 1).unsqueeze(-1))
+      .sum(1)
+      .view({count, lists, blocks});
+}
+
+Tensor loss(const Tensor &q, const Tensor &k, const Tensor &weights,
+            const Tensor &tokens, const Tensor &mass, const Tensor &cuSeqlens) {
+  check(q, k, weights, tokens, mass, cuSeqlens);
+  if (tokens.numel() == 0)
+    return (q.sum({1, 2, 3}) * 0).to(at::kFloat);
+  const Tensor absent = tokens.transpose(0, 1) < 0; // [T, lists, blocks]
+  const Tensor scores =
+      blockScores(q, k, weights, tokens, cuSeqlens)
+          .masked_fill(absent, std::numeric_limits<float>::lowest());
+  const Tensor given =
+      mass.detach().to(at::kFloat).transpose(0, 1).masked_fill(absent, 0);
+  const Tensor share = given / given.sum(-1, true).clamp_min(1e-30);
+  const Tensor terms = at::xlogy(share, share) -
+                       share * scores.log_softmax(-1).masked_fill(absent, 0);
+  return terms.sum({1, 2}) / double(q.size(1));
+}
+
+TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
+  m.impl(opName, loss);
+}
+
+} // namespace indexer_loss_op
+} // namespace
+} // namespace tessera::runtime
