@@ -16,7 +16,8 @@ namespace tessera::language {
 
 namespace {
 
-constexpr std::array directives = {"pattern", "per_sequence", "learned"};
+constexpr std::array directives = {"pattern", "per_sequence", "learned",
+                                   "select"};
 
 template <typename T>
 const T *findNamed(const std::vector<T> &list, std::string_view name) {
@@ -84,6 +85,8 @@ private:
     if (!name || !call->arguments.empty())
       return report(comment.range, "a directive takes names and values",
                     "write # tessera: pattern(window=512)");
+    if (name->id == "select")
+      return readSelect(*call, comment.range);
     for (const Keyword &keyword : call->keywords) {
       if (isDeclared(keyword.name)) {
         report(comment.range, "`" + keyword.name + "` is declared twice",
@@ -103,6 +106,13 @@ private:
       else
         readLearned(keyword, comment.range);
     }
+  }
+
+  void readSelect(const Call &call, const SourceRange &range) {
+    if (pattern.selection)
+      return report(range, "select(...) is declared twice",
+                    "remove one of the two");
+    pattern.selection = readSelection(call, range, module.file, diagnostics);
   }
 
   static bool isReserved(std::string_view name) {

@@ -17,11 +17,14 @@
 //   pattern(NAME=DEFAULT, ...)    parameters: int, float, bool or string
 //   per_sequence(prefix=i32)      run-time values, one for each sequence
 //   learned(slope=[Hq])           tensors that receive gradients, with shapes
+//   select(block=64, ...)         which blocks each query keeps (Selection.h)
 #pragma once
 
 #include "language/Tree.h"
+#include "language/pattern/Selection.h"
 #include "support/Diagnostics.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +58,7 @@ struct Pattern {
   std::vector<PatternParameter> parameters;
   std::vector<PerSequence> perSequence;
   std::vector<LearnedParameter> learned;
+  std::optional<Selection> selection; // nullopt: each query keeps all keys
 
   // Null: the default, which is causal for `sees` and the identity for
   // `modify`.

@@ -8,6 +8,7 @@
 #include "language/pattern/Pattern.h"
 #include "language/pattern/PatternNames.h"
 #include "language/pattern/PatternWriter.h"
+#include "language/pattern/SelectedPattern.h"
 #include "language/pattern/Visibility.h"
 
 #include <filesystem>
@@ -49,6 +50,12 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
     checkNames(pattern, result.diagnostics);
   if (!result.diagnostics.empty())
     return result;
+  if (pattern.selection) {
+    checkSelectedPattern(pattern, result.diagnostics);
+    if (result.diagnostics.empty())
+      result.text = file->text();
+    return result;
+  }
   const Visibility visibility = deriveVisibility(pattern);
   const Gradients gradients = deriveGradients(pattern);
   for (const std::string &helper : visibility.helpers)

@@ -1,0 +1,56 @@
+// language/pattern/SelectedPattern.cpp - what a pattern with select(...) may
+// contain.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "language/pattern/SelectedPattern.h"
+
+namespace tessera::language {
+namespace {
+
+// True if the function returns `pos <= t` and has no other statement than its
+// docstring.
+bool isCausal(const FunctionDef &function) {
+  const Return *result = nullptr;
+  for (const StmtPtr &statement : function.body) {
+    if (const auto *found = statement->as<Return>(); found && !result)
+      result = found;
+    else if (const auto *text = statement->as<ExprStmt>();
+             !text || !text->value->is<Constant>())
+      return false;
+  }
+  if (!result || !result->value)
+    return false;
+  const std::string text = dump(*result->value);
+  return text == "(pos <= t)" || text == "(t >= pos)";
+}
+
+} // namespace
+
+void checkSelectedPattern(const Pattern &pattern,
+                          std::vector<Diagnostic> &diagnostics) {
+  const auto report = [&](const SourceRange &range, std::string message,
+                          std::string hint) {
+    diagnostics.push_back(
+        Diagnostic::make(DiagnosticId::InvalidHint, pattern.module->file, range,
+                         std::move(message), std::move(hint)));
+  };
+  const std::string with = "a pattern with select(...) ";
+  if (pattern.sees && !isCausal(*pattern.sees))
+    report(pattern.sees->nameRange, with + "has a `sees` other than `pos <= t`",
+           "write return pos <= t; select(window=...) adds the last keys");
+  if (pattern.modify)
+    report(pattern.modify->nameRange, with + "has a function `modify`",
+           "remove one of the two");
+  for (const PatternParameter &one : pattern.parameters)
+    report(one.range, with + "has the parameter `" + one.name + "`",
+           "the values inside select(...) are its parameters");
+  for (const PerSequence &one : pattern.perSequence)
+    report(one.range, with + "has the value of a sequence `" + one.name + "`",
+           "remove it");
+  for (const LearnedParameter &one : pattern.learned)
+    if (one.name != "sink")
+      report(one.range, with + "has the learned number `" + one.name + "`",
+             "learned(sink=[Hq]) is the one that it may have");
+}
+
+} // namespace tessera::language
