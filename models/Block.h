@@ -3,8 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/BlockMlp.h"
+#include "models/LayerAttention.h"
 #include "models/Transformer.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace tessera::models {
 
@@ -12,20 +16,13 @@ namespace tessera::models {
 /// and keys first, because those rows turn with their position.
 struct Transformer::Block {
   at::Tensor attentionNorm, projection, output;
-  at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
-  at::Tensor keyFilter, valueFilter; // of nsa.phi=conv
-  BlockMlp keyPhi, valuePhi;         // of nsa.phi=mlp_pe
-  at::Tensor learned;                // for attention kernels of a user's file
-  at::Tensor headLearned;            // [names * Hq] for the same kernels
+  std::unique_ptr<LayerAttention> attention;
   at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
 
   std::vector<at::Tensor> attentionWeights() const {
-    return defined(
-        {attentionNorm, projection,      output,       gateIn,
-         gateInBias,    gateOut,         gateOutBias,  keyFilter,
-         valueFilter,   learned,         headLearned,  keyPhi.position,
-         keyPhi.in,     keyPhi.inBias,   keyPhi.out,   valuePhi.position,
-         valuePhi.in,   valuePhi.inBias, valuePhi.out, valuePhi.outBias});
+    std::vector<at::Tensor> all = attention->weights();
+    all.insert(all.end(), {attentionNorm, projection, output});
+    return defined(std::move(all));
   }
   std::vector<at::Tensor> mlpWeights() const {
     return defined({mlpNorm, mlpIn, mlpGate, mlpOut});

@@ -22,6 +22,15 @@ struct Reads {
   int64_t total() const { return compressed + selected + window; }
 };
 
+/// Keys and values of one layer.
+struct CacheLayer {
+  /// Of NSA selection and window; of other attention the first alone.
+  at::Tensor keys[2], values[2];
+  at::Tensor keyCmp, valueCmp; ///< [B, Hkv, compressed keys, d]
+  /// The tokens from the beginning of the next compressed key on.
+  at::Tensor keyRaw, valueRaw;
+};
+
 /// Keys and values of sequences of one length, by layer. All memory is taken
 /// at once, for `capacity` tokens; key heads of all sequences lie together:
 /// [B, Hkv, capacity, d].
@@ -36,14 +45,7 @@ public:
 
 private:
   friend class Transformer;
-  struct Layer {
-    /// Of dense attention the first alone; of NSA selection and window.
-    at::Tensor keys[2], values[2];
-    at::Tensor keyCmp, valueCmp; ///< [B, Hkv, compressed keys, d]
-    /// The tokens from the beginning of the next compressed key on.
-    at::Tensor keyRaw, valueRaw;
-  };
-  std::vector<Layer> layers;
+  std::vector<CacheLayer> layers;
   int64_t count, most, tokens = 0;
   Reads seen;
 };

@@ -64,6 +64,20 @@ void validateBranches(const ModelConfig &c) {
                 "set its nsa.use_* to true, and nsa.n_sel or nsa.w above 0");
 }
 
+void validateKernels(const LayerKind &layer) {
+  if (layer.kind != AttentionKind::Kernel)
+    return;
+  const CustomAttention &custom = layer.custom;
+  for (const auto &[key, value] :
+       {std::pair("attention.kernel", &custom.file),
+        std::pair("attention.fwd", &custom.forward),
+        std::pair("attention.bwd", &custom.backward)})
+    if (value->empty())
+      throw Error(fmt::format("{} is missing", key),
+                  "write attention: {kernel: FILE.py, fwd: NAME, bwd: "
+                  "NAME_bwd}");
+}
+
 void validateRope(const Rope &rope) {
   if (!rope.changed() || rope.scaling == RopeScaling::Linear)
     return;
@@ -110,6 +124,21 @@ std::string CustomAttention::allLearned() const {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
+LayerKind ModelConfig::attentionOf(int64_t layer) const {
+  if (kinds.empty())
+    return {attention, custom};
+  return kinds[size_t(layer) % kinds.size()];
+}
+
+int64_t ModelConfig::layersWith(AttentionKind kind) const {
+  if (kinds.empty())
+    return attention == kind ? layers : 0;
+  int64_t count = 0;
+  for (int64_t layer = 0; layer < layers; ++layer)
+    count += kinds[size_t(layer) % kinds.size()].kind == kind;
+  return count;
+}
+
 int64_t phiWidth(const ModelConfig &config, int64_t headDim) {
   return config.phiHidden > 0 ? config.phiHidden : 2 * headDim;
 }
@@ -134,17 +163,16 @@ void validate(const ModelConfig &c) {
     throw Error(fmt::format("nsa.gate_temperature must be positive, found {}",
                             c.gateTemperature),
                 "1.0 leaves the gates as they are");
-  if (c.attention == AttentionKind::Kernel)
-    for (const auto &[key, value] :
-         {std::pair("attention.kernel", &c.custom.file),
-          std::pair("attention.fwd", &c.custom.forward),
-          std::pair("attention.bwd", &c.custom.backward)})
-      if (value->empty())
-        throw Error(fmt::format("{} is missing", key),
-                    "write attention: {kernel: FILE.py, fwd: NAME, bwd: "
-                    "NAME_bwd}");
+  for (int64_t layer = 0; layer < c.layers; ++layer)
+    validateKernels(c.attentionOf(layer));
+  if (int64_t(c.kinds.size()) > c.layers)
+    throw Error(fmt::format("attention lists {} kinds, but model.n_layers is "
+                            "{}",
+                            c.kinds.size(), c.layers),
+                "leave away the entries that no layer has, or raise "
+                "model.n_layers");
   validateRope(c.rope);
-  if (c.attention == AttentionKind::Nsa) {
+  if (c.has(AttentionKind::Nsa)) {
     validateGeometry(c.nsa);
     validateBranches(c);
   }

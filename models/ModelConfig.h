@@ -58,6 +58,12 @@ enum class MlpKind { SquaredRelu, Silu, SwiGlu };
 /// What the gates are in place of what their weights say.
 enum class GateOverride { None, Compressed, Selected, Window, Uniform };
 
+/// What the attention of one layer is.
+struct LayerKind {
+  AttentionKind kind = AttentionKind::Nsa;
+  CustomAttention custom; ///< Of AttentionKind::Kernel.
+};
+
 /// What of a block is computed again in the backward pass in place of being
 /// kept: of its MLP, its attention, or both as one.
 enum class Recompute { None, Mlp, Attention, Full };
@@ -82,6 +88,9 @@ struct ModelConfig {
   double normEpsilon = 1e-6;
   AttentionKind attention = AttentionKind::Nsa;
   CustomAttention custom; ///< Of AttentionKind::Kernel.
+  /// The kinds of attention, which repeat over the layers. Empty: every layer
+  /// has `attention` and `custom`.
+  std::vector<LayerKind> kinds;
   NsaGeometry nsa;
   Compression compression = Compression::Average;
   /// Of Compression::Mlp (models/BlockMlp.h): hidden width, 0 for twice the
@@ -98,6 +107,13 @@ struct ModelConfig {
   /// Results do not depend on it.
   Recompute recompute = Recompute::None;
   FusedLoss fusedLoss = FusedLoss::Auto; ///< Results agree up to rounding.
+
+  /// Returns the attention of a layer, 0 to layers - 1.
+  LayerKind attentionOf(int64_t layer) const;
+  /// Returns how many layers have attention of that kind.
+  int64_t layersWith(AttentionKind kind) const;
+  /// Returns whether any layer has attention of that kind.
+  bool has(AttentionKind kind) const { return layersWith(kind) > 0; }
 };
 
 inline bool fusesLoss(const ModelConfig &config) {

@@ -5,39 +5,14 @@
 
 #include "models/Cache.h"
 #include "models/ComparedKernels.h"
+#include "models/Forward.h"
 #include "models/Kernels.h"
-#include "models/Statistics.h"
+#include "models/ParameterBuilder.h"
 
 #include <string>
 #include <vector>
 
 namespace tessera::models {
-
-struct Parameter {
-  std::string name;
-  at::Tensor value;
-  /// Rows of the matrices that lie in it one below the other; empty: it is one.
-  std::vector<int64_t> stacked = {};
-};
-
-struct ForwardOptions {
-  int without = -1;         ///< NSA branch to zero: 0 cmp, 1 sel, 2 win.
-  bool wantIndices = false; ///< Keep the selected blocks of every layer.
-  /// Gets gates and selections of every layer of NSA; none of other attention.
-  Statistics *statistics = nullptr;
-  /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
-  /// longer than a row. Empty: each row is a sequence.
-  std::vector<int32_t> starts = {};
-  /// int64 [B, S], -100 for none. Where fusesLoss(config()) the result has
-  /// losses in place of logits (models/Loss.h takes both).
-  at::Tensor targets = {};
-};
-
-struct ForwardResult {
-  at::Tensor logits;               ///< [B, S, vocabulary]
-  at::Tensor losses;               ///< fp32 [B * S], or undefined.
-  std::vector<at::Tensor> indices; ///< per layer, [Hkv, T, n]
-};
 
 /// Embedding, blocks of (norm, attention, norm, MLP), norm, head. Parameters
 /// are plain leaf tensors in a fixed order; a seed gives their first values.
@@ -80,16 +55,9 @@ private:
   struct Heads {
     at::Tensor turned, values;
   };
-  Heads split(const at::Tensor &projected) const;
-  at::Tensor gateLogits(const Block &block, const at::Tensor &x,
-                        const at::Tensor &query) const;
+  Heads split(const Block &block, const at::Tensor &projected) const;
   at::Tensor extendAttention(const Block &block, const at::Tensor &x,
                              Cache &cache, size_t layerNumber);
-  void emit(const Block &block, Cache::Layer &layer, const at::Tensor &keys,
-            const at::Tensor &values, int64_t last) const;
-  at::Tensor attendCached(const at::Tensor &q, const at::Tensor &gates,
-                          Cache &cache, size_t layerNumber,
-                          int64_t first) const;
   at::Tensor attention(const Block &block, const at::Tensor &x,
                        const Packing &packing, const ForwardOptions &options,
                        ForwardResult &result);
@@ -104,7 +72,6 @@ private:
   std::vector<Parameter> all;
   std::vector<Block> blocks;
   at::Tensor embedding, finalNorm, head;
-  at::Tensor shift; ///< Of the gates' logits; undefined: none.
 };
 
 } // namespace tessera::models

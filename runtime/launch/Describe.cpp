@@ -4,14 +4,9 @@
 #include "runtime/launch/Describe.h"
 
 #include "language/Evaluate.h"
-#include "language/pattern/Pattern.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
-#include "support/Names.h"
-#include "support/Text.h"
 
-#include <algorithm>
-#include <cctype>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -109,79 +104,6 @@ std::optional<StrideName> strideName(std::string_view parameter) {
   }
   result.dimension = parameter.back() == 't' ? 0 : 1;
   return result;
-}
-
-namespace {
-
-struct LoadedPattern {
-  std::shared_ptr<const language::Program> program; // owns the functions
-  language::Pattern pattern;
-};
-
-LoadedPattern loadPattern(const std::string &file) {
-  const auto program = language::Program::loadFile(findKernelFile(file));
-  const SourceFile &source = *program->main().file;
-  if (!language::isPattern(source.text()))
-    throw Error(source.path() + " is not a pattern",
-                "a pattern has a line `# tessera: pattern(...)` above its "
-                "function sees or modify; attention.kernel names a file of "
-                "kernels");
-  std::vector<Diagnostic> ignored; // the program has been loaded
-  return {program, language::readPattern(program->main(), ignored)};
-}
-
-// Reads "top=8, block=32".
-std::vector<std::pair<std::string, int64_t>>
-integersOf(const std::string &parameters, const std::string &file) {
-  std::vector<std::pair<std::string, int64_t>> result;
-  for (std::string_view rest = parameters; !rest.empty();) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    const std::string_view item = trimSpaces(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-    if (item.empty())
-      continue;
-    const auto given = nameAndValueOf(item);
-    const auto value = given
-                           ? numberFromText<int64_t>(trimSpaces(given->second))
-                           : std::nullopt;
-    if (!value)
-      throw Error("attention parameter `" + std::string(item) + "` of " + file,
-                  "write NAME=INTEGER, separated by commas: top=8, block=32");
-    result.emplace_back(trimSpaces(given->first), *value);
-  }
-  return result;
-}
-
-} // namespace
-
-std::vector<std::string> learnedOfPattern(const std::string &file) {
-  const LoadedPattern loaded = loadPattern(file);
-  std::vector<std::string> names;
-  for (const auto &learned : loaded.pattern.learned) {
-    std::string name = learned.name;
-    for (char &c : name)
-      c = char(std::toupper(static_cast<unsigned char>(c)));
-    names.insert(name == "SINK" ? names.begin() : names.end(), name);
-  }
-  return names;
-}
-
-std::optional<language::Selection>
-selectionOfPattern(const std::string &file, const std::string &parameters) {
-  std::optional<language::Selection> selection =
-      loadPattern(file).pattern.selection;
-  if (!selection)
-    return selection;
-  for (const auto &[name, value] : integersOf(parameters, file)) {
-    const auto known = selection->names();
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(file + " has no parameter `" + name + "`",
-                  nearestNameHint(name, known, "parameters"));
-    *selection->find(name) = value;
-  }
-  if (const auto wrong = selection->problem())
-    throw Error(file + ": " + wrong->first, wrong->second);
-  return selection;
 }
 
 } // namespace tessera::runtime

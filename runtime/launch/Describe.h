@@ -6,7 +6,6 @@
 
 #include "language/Decorators.h"
 #include "language/Program.h"
-#include "language/pattern/Selection.h"
 #include "runtime/Kernel.h"
 
 #include <cstdint>
@@ -57,17 +56,5 @@ struct StrideName {
   int dimension = 0;
 };
 std::optional<StrideName> strideName(std::string_view parameter);
-
-/// Returns the names of the learned tensors of an attention pattern as its
-/// kernels take them, the sink first: {"SINK", "SLOPE"}. Throws Error if the
-/// file is not a pattern, and CompileError if it has errors.
-std::vector<std::string> learnedOfPattern(const std::string &file);
-
-/// Returns the directive select(...) of an attention pattern, nullopt if the
-/// pattern does not have one, with the values of `parameters`: "top=8,
-/// block=32". Throws Error for a name or a value that the directive does not
-/// take.
-std::optional<language::Selection>
-selectionOfPattern(const std::string &file, const std::string &parameters);
 
 } // namespace tessera::runtime

@@ -37,7 +37,7 @@ RULES = [
     ("ops", {"runtime", "support", "language"}, PLAIN | TORCH),
     ("reference", set(), STD_ONLY),
     ("models", {"models", "ops", "runtime", "support"}, PLAIN | TORCH),
-    ("trainer/settings", {"trainer", "models", "ops/Estimates.h", "runtime/launch/Describe.h", "support"}, PLAIN),
+    ("trainer/settings", {"trainer", "models", "ops/Estimates.h", "runtime/launch/FindFile.h", "runtime/launch/PatternFile.h", "support"}, PLAIN),
     ("trainer/data", {"trainer", "support"}, PLAIN | TORCH),
     ("trainer", {"trainer", "models", "ops", "autotune/table", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
     ("support", set(), PLAIN),

@@ -61,10 +61,11 @@ TEST_F(TrainPattern, ResumesBitForBitAndRefusesAnotherPattern) {
     fs::remove_all(folder.path / "resumed" / "ckpt" / step);
   expectRefused(train("resumed", {sinkWindow, "attention_params=window=8",
                                   "train.save_every=5", "train.keep=9"}),
-                "attention.constexprs");
+                "layer 0: sink_window(window=24, first=2), this run has "
+                "sink_window(window=8, first=4)");
   expectRefused(train("resumed", {"attention=kernels/patterns/alibi.py",
                                   "train.save_every=5", "train.keep=9"}),
-                "attention.pattern");
+                "layer 0: sink_window(window=24, first=2), this run has alibi");
   expectFine(train("resumed", saved));
   for (const char *name : {"model.safetensors", "optimizer.safetensors"})
     EXPECT_EQ(checkpoint("straight", 12, name),

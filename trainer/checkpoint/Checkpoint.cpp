@@ -4,12 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/Checkpoint.h"
 
+#include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/ShallowJson.h"
 #include "trainer/checkpoint/CheckpointFolder.h"
 #include "trainer/checkpoint/TensorFile.h"
 #include "trainer/optim/Schedule.h"
+#include "trainer/settings/AttentionSettings.h"
 #include "trainer/settings/Config.h"
 #include "trainer/settings/Setting.h"
 
@@ -35,13 +37,56 @@ constexpr const char *startOver =
 std::vector<std::string> differences(const Config &earlier,
                                      const Config &config, AtResume kind) {
   std::vector<std::string> all;
+  if (kind == AtResume::Keep)
+    if (std::string layer = attentionDifference(earlier, config);
+        !layer.empty())
+      all.push_back(std::move(layer));
+  // Patterns have more than one spelling.
+  const bool patterns =
+      !earlier.model.kinds.empty() || !config.model.kinds.empty();
   for (const Setting &s : settingsTable()) {
+    if (isAttentionSetting(s.key) &&
+        (patterns || s.key == "attention.constexprs"))
+      continue;
     const std::string before = valueText(s, earlier),
                       now = valueText(s, config);
     if (s.atResume == kind && before != now)
       all.push_back(fmt::format("{}={}, this run has {}", s.key, before, now));
   }
   return all;
+}
+
+constexpr const char *attentionHint =
+    "leave attention and attention_params away to go on with those of the "
+    "checkpoint; ";
+
+/// The text of a pattern as its author wrote it.
+std::string_view ownText(std::string_view text) {
+  text = text.substr(0, text.find("\n# The kernels of the pattern above"));
+  return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
+/// Throws for a layer whose pattern has another text than the checkpoint's
+/// copy.
+void requireSamePatterns(const FoundCheckpoint &checkpoint,
+                         const Config &config) {
+  for (int64_t i = 0; i < config.model.layers; ++i) {
+    const models::LayerKind layer = config.model.attentionOf(i);
+    if (layer.custom.pattern.empty())
+      continue;
+    const std::string kept =
+        keptCopy(fs::path(checkpoint.folder) / "kernels", layer.custom.pattern);
+    const std::string now =
+        runtime::readPatternFile(layer.custom.pattern)->path;
+    if (kept.empty() || ownText(readFile(kept)) == ownText(readFile(now)))
+      continue;
+    throw Error(fmt::format("layer {}: the pattern {} is not the text that {} "
+                            "was made with, {}",
+                            i, layer.custom.pattern, checkpoint.folder, kept),
+                "restore the file from that copy, or allow_changed_kernels="
+                "true goes on with the file as it is now; " +
+                    std::string(startOver));
+  }
 }
 
 } // namespace
@@ -111,10 +156,29 @@ Config earlierConfig(const FoundCheckpoint &checkpoint) {
   return configFromJson(values, checkpoint.folder + "/" + stateFile);
 }
 
+Config withKeptPatterns(Config config, const std::string &run,
+                        KeptPatterns which) {
+  std::string &list = config.model.custom.pattern;
+  for (models::LayerKind &layer : config.model.kinds) {
+    std::string &pattern = layer.custom.pattern;
+    if (!pattern.empty() &&
+        (which == KeptPatterns::Always || !runtime::isKernelFile(pattern)))
+      if (const std::string kept = keptKernelFile(run, pattern); !kept.empty())
+        pattern = layer.custom.file = kept;
+  }
+  if (!config.model.kinds.empty())
+    list = attentionList(config.model.kinds);
+  return config;
+}
+
 Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
                      const Say &say) {
   std::string taken;
-  for (const std::string &setting : takeFrom(earlierConfig(checkpoint), config))
+  const Config earlier = withKeptPatterns(
+      earlierConfig(checkpoint),
+      fs::path(checkpoint.folder).parent_path().parent_path().string(),
+      KeptPatterns::WhereMissing);
+  for (const std::string &setting : takeFrom(earlier, config))
     taken += (taken.empty() ? "" : ", ") + setting;
   if (!taken.empty())
     say("settings that nobody gave, as the checkpoint has them: " + taken);
@@ -131,7 +195,11 @@ void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
   const Config earlier = earlierConfig(checkpoint);
   const std::string made = checkpoint.folder + " was made with ";
   if (const std::string other = differenceFrom(earlier, config); !other.empty())
-    throw Error(made + other, startOver);
+    throw Error(made + other, attentionDifference(earlier, config).empty()
+                                  ? startOver
+                                  : std::string(attentionHint) + startOver);
+  if (!config.allowChangedKernels)
+    requireSamePatterns(checkpoint, config);
   if (checkpoint.state.value("data_sha256", "") != dataHash)
     throw Error(checkpoint.folder + " was trained on another text", startOver);
   const int64_t step = checkpoint.state.value("step", int64_t(0));

@@ -64,6 +64,13 @@ std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
 /// meanings.
 Config earlierConfig(const FoundCheckpoint &checkpoint);
 
+/// Which files of patterns are replaced by the copies that a run keeps.
+enum class KeptPatterns { WhereMissing, Always };
+
+/// `config` with the run's newest copies of its patterns.
+Config withKeptPatterns(Config config, const std::string &run,
+                        KeptPatterns which);
+
 /// `config` with the checkpoint's values of settings that nobody gave; says
 /// which these are.
 Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,

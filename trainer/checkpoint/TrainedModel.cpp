@@ -9,44 +9,27 @@
 #include "trainer/checkpoint/TensorFile.h"
 
 #include <ATen/Parallel.h>
-#include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace tessera::trainer {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// The settings a checkpoint was made with, then the overrides.
 Config checkpointConfig(const FoundCheckpoint &checkpoint,
+                        const std::string &run,
                         const std::vector<std::string> &overrides) {
   std::vector<std::string> settings;
-  const nlohmann::json earlier = toJson(earlierConfig(checkpoint));
+  // The patterns that the weights were trained with: the files of then may have
+  // changed since.
+  const nlohmann::json earlier = toJson(
+      withKeptPatterns(earlierConfig(checkpoint), run, KeptPatterns::Always));
   for (const auto &[key, value] : earlier.items())
     settings.push_back(
         key + "=" +
         (value.is_string() ? value.get<std::string>() : value.dump()));
   settings.insert(settings.end(), overrides.begin(), overrides.end());
   return parseConfig("", checkpoint.folder + "/state.json", settings);
-}
-
-/// Returns the run's newest copy of the file of its attention kernels, which is
-/// found by the last two parts of its path; without one, the file itself, which
-/// may have changed since.
-std::string keptKernelFile(const std::string &run, const std::string &file) {
-  std::error_code code;
-  const fs::path given = file;
-  const fs::path name = given.parent_path().filename() / given.filename();
-  std::vector<fs::path> steps;
-  for (const auto &e : fs::directory_iterator(fs::path(run) / "kernels", code))
-    steps.push_back(e.path());
-  std::sort(steps.rbegin(), steps.rend());
-  for (const fs::path &step : steps)
-    if (fs::exists(step / name, code))
-      return (step / name).string();
-  return file;
 }
 
 } // namespace
@@ -59,10 +42,11 @@ TrainedModel readTrainedModel(const std::string &run,
     throw Error("no checkpoint in " + run,
                 "train first: tessera train --config configs/quickstart.yaml");
   TrainedModel trained;
-  trained.config = checkpointConfig(*checkpoint, overrides);
+  trained.config = checkpointConfig(*checkpoint, run, overrides);
   models::ModelConfig &shape = trained.config.model;
-  if (shape.attention == models::AttentionKind::Kernel)
-    shape.custom.file = keptKernelFile(run, shape.custom.file);
+  if (const std::string kept = keptKernelFile(run, shape.custom.file);
+      !shape.custom.file.empty() && !kept.empty())
+    shape.custom.file = kept;
   at::set_num_threads(int(trained.config.threads));
   trained.model = std::make_unique<models::Transformer>(
       shape, trained.config.kernels, uint64_t(trained.config.seed));

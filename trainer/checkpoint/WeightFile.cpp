@@ -34,8 +34,8 @@ constexpr const char *endings = ".pt is a dictionary for torch.load, "
                                 ".safetensors the format of that name";
 
 bool isLlama(const models::ModelConfig &c) {
-  const bool dense = c.attention == models::AttentionKind::Dense ||
-                     c.attention == models::AttentionKind::Sdpa;
+  const bool dense = !c.has(models::AttentionKind::Nsa) &&
+                     !c.has(models::AttentionKind::Kernel);
   return dense && c.mlp == models::MlpKind::SwiGlu && c.keyDim == c.valueDim &&
          c.keyDim % 2 == 0 && !c.rope.changed();
 }

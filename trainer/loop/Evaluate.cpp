@@ -103,8 +103,7 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
     const int64_t count = std::min(together, total - first);
     const Batch batch =
         heldOutBatch(corpus, config, first, count, total, model.device());
-    options.wantIndices =
-        model.config().attention == models::AttentionKind::Nsa;
+    options.wantIndices = model.config().has(models::AttentionKind::Nsa);
     options.starts = batch.starts;
     options.targets = batch.targets;
     const models::ForwardResult out = model.forward(batch.inputs, options);

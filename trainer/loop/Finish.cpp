@@ -59,7 +59,7 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
                       std::isnan(whole.late)
                           ? ""
                           : fmt::format(", {:.3f} from 256", whole.late)));
-  if (config.model.attention != models::AttentionKind::Nsa)
+  if (!config.model.has(models::AttentionKind::Nsa))
     return metrics;
   logLine(
       fmt::format("selection keeps {:.1f}% of the keys at the last position",
@@ -117,7 +117,7 @@ void finish(models::Transformer &model, const Corpus &corpus,
 
 double finishSeconds(const Corpus &corpus, const Config &config,
                      double microBatch) {
-  const bool sparse = config.model.attention == models::AttentionKind::Nsa;
+  const bool sparse = config.model.has(models::AttentionKind::Nsa);
   const int64_t all = heldOutWindows(corpus, config);
   const int64_t windows =
       config.finalWindows ? std::min(all, config.finalWindows) : all;

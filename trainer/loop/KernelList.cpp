@@ -20,7 +20,9 @@
 namespace tessera::trainer {
 
 models::ModelConfig kernelsOnly(models::ModelConfig model) {
-  model.layers = 1;
+  // One layer of each kind.
+  model.layers =
+      std::min(model.layers, std::max<int64_t>(1, int64_t(model.kinds.size())));
   // As the whole vocabulary decides.
   model.fusedLoss =
       models::fusesLoss(model) ? models::FusedLoss::On : models::FusedLoss::Off;
@@ -59,7 +61,7 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
     const at::NoGradGuard noGrad;
     models::ForwardOptions options;
     options.without = without;
-    options.wantIndices = small.attention == models::AttentionKind::Nsa;
+    options.wantIndices = small.has(models::AttentionKind::Nsa);
     options.targets = tokens(windows);
     model.forward(options.targets, options);
   };
@@ -73,7 +75,7 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                    1.0 / double(config.accumulate));
         for (const int64_t windows : evaluationBatches(corpus, config)) {
           evaluation(windows, -1);
-          if (small.attention == models::AttentionKind::Nsa)
+          if (small.has(models::AttentionKind::Nsa))
             for (int branch = 0; branch < 3; ++branch)
               evaluation(windows, branch);
         }

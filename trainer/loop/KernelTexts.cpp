@@ -73,6 +73,31 @@ std::string kernelChange(const std::map<std::string, std::string> &before,
   return text;
 }
 
+std::string keptCopy(const fs::path &folder, const std::string &file) {
+  if (file.empty())
+    return {};
+  const fs::path path = fs::absolute(file).lexically_normal();
+  const int most = int(std::distance(path.begin(), path.end()));
+  std::error_code code;
+  for (int parts = most; parts >= 2; --parts)
+    if (fs::exists(folder / pathEnd(path, parts), code))
+      return (folder / pathEnd(path, parts)).string();
+  return {};
+}
+
+std::string keptKernelFile(const std::string &run, const std::string &file) {
+  std::error_code code;
+  std::vector<fs::path> steps;
+  for (const auto &e : fs::directory_iterator(fs::path(run) / "kernels", code))
+    steps.push_back(e.path());
+  std::sort(steps.rbegin(), steps.rend());
+  for (const fs::path &step : steps)
+    if (const std::string kept = keptCopy(fs::absolute(step), file);
+        !kept.empty())
+      return kept;
+  return {};
+}
+
 void keepKernels(const std::string &run, int64_t step,
                  const KernelTexts &texts) {
   const fs::path all = fs::path(run) / "kernels";

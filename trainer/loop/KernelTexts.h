@@ -6,6 +6,7 @@
 
 #include "models/Kernels.h"
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,5 +32,13 @@ std::string kernelChange(const std::map<std::string, std::string> &before,
 /// past that this run does not go on from, and go.
 void keepKernels(const std::string &run, int64_t step,
                  const KernelTexts &texts);
+
+/// Returns the copy of a kernel file below `folder`, which is found by the last
+/// parts of its path, the more the better and two at least. Empty: none.
+std::string keptCopy(const std::filesystem::path &folder,
+                     const std::string &file);
+
+/// Returns the newest copy of a kernel file that a run keeps; empty: none.
+std::string keptKernelFile(const std::string &run, const std::string &file);
 
 } // namespace tessera::trainer

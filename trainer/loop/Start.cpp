@@ -17,8 +17,11 @@
 #include "trainer/loop/Signals.h"
 #include "trainer/observe/Telemetry.h"
 #include "trainer/parallel/StateShards.h"
+#include "trainer/settings/AttentionSettings.h"
 #include "trainer/settings/Config.h"
+#include "trainer/settings/Setting.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -42,6 +45,17 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
   return elapsed(start) / 2;
 }
 
+/// Whether both mean the same, however their attention is written.
+bool sameSettings(const Config &earlier, const Config &config) {
+  nlohmann::json before = toJson(earlier), now = toJson(config);
+  if (attentionDifference(earlier, config).empty())
+    for (nlohmann::json *values : {&before, &now})
+      for (const Setting &s : settingsTable())
+        if (isAttentionSetting(s.key))
+          values->erase(s.key);
+  return before == now;
+}
+
 /// Where a run starts whose folder holds a finished run. If the two have the
 /// same settings, nothing is left to train. If the user asks for more steps and
 /// changes no other setting that a resumed run must keep, the run continues
@@ -61,7 +75,7 @@ StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
   const Config earlier = earlierConfig(*checkpoint);
   Config now = config;
   takeFrom(earlier, now);
-  if (toJson(now) == toJson(earlier))
+  if (sameSettings(earlier, now))
     return {std::nullopt, true};
   if (!given || config.steps == *steps)
     return {};
@@ -213,18 +227,29 @@ void takeFolder(const Config &config, RunFolder &folder,
   keepKernels(config.out, progress.step, kernels);
 }
 
+/// "dense", or "window of kernels/patterns/window.py".
+static std::string attentionLine(const models::ModelConfig &m, int64_t layer) {
+  const models::LayerKind kind = m.attentionOf(layer);
+  switch (kind.kind) {
+  case models::AttentionKind::Dense:
+    return "dense";
+  case models::AttentionKind::Sdpa:
+    return "sdpa";
+  case models::AttentionKind::Nsa:
+    return fmt::format("nsa (l={} d={} l'={} n={} w={})", m.nsa.blockLength,
+                       m.nsa.stride, m.nsa.selectionLength,
+                       m.nsa.selectedBlocks, m.nsa.window);
+  case models::AttentionKind::Kernel:
+    return fmt::format("{} of {}", kind.custom.forward, kind.custom.file);
+  }
+  return {};
+}
+
 std::string modelLine(const Config &c, const models::Transformer &model) {
-  std::string attention = "attention sdpa";
-  if (c.model.attention == models::AttentionKind::Dense)
-    attention = "attention dense";
-  if (c.model.attention == models::AttentionKind::Nsa)
-    attention = fmt::format("attention nsa (l={} d={} l'={} n={} w={})",
-                            c.model.nsa.blockLength, c.model.nsa.stride,
-                            c.model.nsa.selectionLength,
-                            c.model.nsa.selectedBlocks, c.model.nsa.window);
-  if (c.model.attention == models::AttentionKind::Kernel)
-    attention = fmt::format("attention {} of {}", c.model.custom.forward,
-                            c.model.custom.file);
+  const int64_t kinds = std::max<int64_t>(1, int64_t(c.model.kinds.size()));
+  std::string attention = "attention ";
+  for (int64_t i = 0; i < kinds; ++i)
+    attention += (i ? ", " : "") + attentionLine(c.model, i);
   const std::string device = model.device().is_cpu()
                                  ? optionText(Option::Device)
                                  : model.device().str();

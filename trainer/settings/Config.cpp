@@ -4,12 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Config.h"
 
-#include "runtime/launch/Describe.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
 #include "support/Process.h"
 #include "support/Text.h"
+#include "trainer/settings/AttentionSettings.h"
 #include "trainer/settings/NsaVibe.h"
 #include "trainer/settings/Setting.h"
 #include "trainer/settings/Variables.h"
@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
@@ -50,10 +49,9 @@ const Setting &settingNamed(const std::string &name, const std::string &place) {
                               : fmt::format("did you mean '{}'?", nearest));
 }
 
-/// `attention: FILE.py` is the short form of attention.pattern.
+/// `attention: NAME` is the short form of attention.pattern.
 std::string keyOf(const std::string &name, const std::string &text) {
-  return name == "attention" && text.ends_with(".py") ? "attention.pattern"
-                                                      : name;
+  return name == "attention" ? keyOfAttention(text) : name;
 }
 
 /// Adds the value of a file, in which a setting may stand only once.
@@ -85,13 +83,10 @@ std::string listText(const YAML::Node &list) {
   return text;
 }
 
-/// "window=64, sinks=4" of a map of parameters.
-std::string parametersText(const YAML::Node &map) {
-  std::string text;
-  for (const auto &item : map)
-    text += (text.empty() ? "" : ", ") + item.first.as<std::string>() + "=" +
-            (item.second.IsScalar() ? item.second.Scalar() : "?");
-  return text;
+/// Whether a setting takes lists or maps that attentionText() writes.
+bool isOfAttention(const std::string &key) {
+  return key == "attention" || key == "attention.pattern" ||
+         key == "attention_params" || key == "attention.constexprs";
 }
 
 void flatten(const YAML::Node &node, const std::string &prefix,
@@ -105,8 +100,9 @@ void flatten(const YAML::Node &node, const std::string &prefix,
       throw Error(
           fmt::format("{}: {} is nested deeper than any setting", place, key),
           allSettings);
-    if (item.second.IsMap() && key == "attention_params")
-      addOnce(out, key, parametersText(item.second), place);
+    if (isOfAttention(key) && !item.second.IsScalar() &&
+        !(item.second.IsMap() && key == "attention"))
+      addOnce(out, key, attentionText(item.second), place);
     else if (item.second.IsMap())
       flatten(item.second, key + ".", file, out);
     else if (item.second.IsSequence() && takesSteps(key))
@@ -135,6 +131,19 @@ void addYaml(Entries &entries, const std::string &text,
   }
 }
 
+/// "[{window: 8}, {window: 64}]" as a config file would have it.
+std::string typedText(const std::string &name, const std::string &text) {
+  const bool list = text.starts_with('[') || text.starts_with('{');
+  if (!list || !isOfAttention(name))
+    return text;
+  try {
+    return attentionText(YAML::Load(text));
+  } catch (const YAML::Exception &e) {
+    throw Error(fmt::format("command line: {}={}: {}", name, text, e.msg),
+                "write a list such as [window, dense] or [{window: 8}, {}]");
+  }
+}
+
 void addOverrides(Entries &entries, const std::vector<std::string> &overrides) {
   for (const std::string &o : overrides) {
     const auto given = nameAndValueOf(o);
@@ -142,8 +151,13 @@ void addOverrides(Entries &entries, const std::vector<std::string> &overrides) {
       throw Error(fmt::format("'{}' is no key=value", o),
                   "for example train.steps=100");
     const auto &[name, value] = *given;
-    const Setting &s = settingNamed(keyOf(name, value), "command line");
-    entries[s.key] = {value, "command line", name};
+    const std::string text = typedText(name, value);
+    const Setting &s = settingNamed(keyOf(name, text), "command line");
+    if (name == "attention" && entries.contains("attention.pattern"))
+      entries.erase("attention.pattern");
+    if (s.key == "attention.pattern" && !text.empty())
+      entries.erase("attention");
+    entries[s.key] = {text, "command line", name};
   }
 }
 
@@ -159,49 +173,6 @@ void apply(Config &config, const Entries &entries) {
 }
 
 bool given(const Config &c, const char *key) { return c.origins.contains(key); }
-
-/// A pattern determines the kernels and the tensors that they take.
-void settlePattern(Config &c) {
-  models::CustomAttention &custom = c.model.custom;
-  const std::string name =
-      std::filesystem::path(custom.pattern).stem().string();
-  const auto determine = [&](const char *key, std::string &value,
-                             std::string derived) {
-    if (given(c, key) && value != derived)
-      throw Error(fmt::format("{} is '{}', but attention is the pattern {}",
-                              key, value, custom.pattern),
-                  "leave one of the two away");
-    value = std::move(derived);
-  };
-  determine("attention.kernel", custom.file, custom.pattern);
-  determine("attention.fwd", custom.forward, name);
-  determine("attention.bwd", custom.backward, name + "_bwd");
-  determine("attention.learned", custom.learned, "");
-  // A run that goes on elsewhere has its own copy of the file.
-  if (!given(c, "attention.head_learned"))
-    custom.headLearned = fmt::format(
-        "{}", fmt::join(runtime::learnedOfPattern(custom.pattern), ","));
-}
-
-/// `attention: {kernel: ...}` needs no kind beside it; another kind is a
-/// contradiction.
-void settleAttention(Config &c) {
-  if (!c.model.custom.pattern.empty())
-    settlePattern(c);
-  const models::CustomAttention &custom = c.model.custom;
-  const bool any = !custom.file.empty() || !custom.forward.empty() ||
-                   !custom.backward.empty() || !custom.constexprs.empty() ||
-                   !custom.learned.empty();
-  if (!any)
-    return;
-  if (given(c, "attention") &&
-      c.model.attention != models::AttentionKind::Kernel)
-    throw Error(fmt::format("attention is {}, but attention.kernel is {}",
-                            valueText(*findSetting("attention"), c),
-                            custom.file),
-                "leave one of the two away");
-  c.model.attention = models::AttentionKind::Kernel;
-}
 
 /// One of the two batch sizes gives the other.
 void settleBatch(Config &c, int64_t processes) {
@@ -253,7 +224,7 @@ void validateOptimizer(const Config &c) {
 void validateRun(const Config &c) {
   validate(c.model);
   validateData(c);
-  if (c.model.attention == models::AttentionKind::Kernel &&
+  if (c.model.has(models::AttentionKind::Kernel) &&
       c.kernels == models::KernelSource::Torch)
     throw Error("attention.kernel needs compiled kernels, but kernels is torch",
                 "set kernels: tessera");
@@ -280,10 +251,11 @@ void validateRun(const Config &c) {
                 "name a run folder, for example out=runs/first");
 }
 
-Config settled(const Entries &entries, int64_t processes) {
+Config settled(const Entries &entries, int64_t processes,
+               AttentionOrigin origin) {
   Config config;
   apply(config, entries);
-  settleAttention(config);
+  settleAttention(config, origin);
   settleBatch(config, processes);
   if (config.model.mlpDim == 0 || !given(config, "model.mlp_dim"))
     config.model.mlpDim = 4 * config.model.dim;
@@ -307,7 +279,7 @@ Config parseConfig(const std::string &text, const std::string &name,
   for (const VariableSetting &v : settingsOf(environment))
     entries[v.key] = {v.text, "environment " + v.variable, v.key};
   addOverrides(entries, overrides);
-  Config config = settled(entries, processes);
+  Config config = settled(entries, processes, AttentionOrigin::User);
   if (forNsaVibe)
     config.nsaVibeFile = name;
   return config;
@@ -354,7 +326,7 @@ Config configFromJson(const nlohmann::json &values, const std::string &place) {
   // How it was shared belongs to the processes there were.
   if (entries.contains("train.batch_size"))
     entries.erase("train.device_batch_size");
-  return settled(entries, 1);
+  return settled(entries, 1, AttentionOrigin::Stored);
 }
 
 Config forProcesses(Config config, int64_t processes) {
@@ -364,9 +336,16 @@ Config forProcesses(Config config, int64_t processes) {
 
 std::vector<std::string> takeFrom(const Config &earlier, Config &config) {
   std::vector<std::string> changed;
+  // Another attention is refused later: its parameters are not those of the
+  // earlier run.
+  const bool chosen = given(config, "attention") ||
+                      given(config, "attention.pattern") ||
+                      given(config, "attention.kernel");
+  const bool attention = !chosen || sameAttentionKinds(earlier, config);
   for (const Setting &s : settingsTable()) {
     if (s.absent() || s.atResume == AtResume::Change ||
-        given(config, s.key.c_str()))
+        given(config, s.key.c_str()) ||
+        (isAttentionSetting(s.key) && !attention))
       continue;
     const std::string before = valueText(s, earlier);
     if (before == valueText(s, config))
@@ -375,6 +354,7 @@ std::vector<std::string> takeFrom(const Config &earlier, Config &config) {
     config.origins[s.key] = "checkpoint";
     changed.push_back(s.key + "=" + before);
   }
+  settleAttention(config, AttentionOrigin::User);
   settleBatch(config, config.processes);
   return changed;
 }

@@ -24,10 +24,19 @@ using models::AttentionKind;
 using models::KernelSource;
 using models::ModelConfig;
 
-bool isSparse(const ModelConfig &m) {
-  return m.attention == AttentionKind::Nsa;
+bool isSparse(const ModelConfig &m, int64_t layer) {
+  return m.attentionOf(layer).kind == AttentionKind::Nsa;
 }
-int64_t branches(const ModelConfig &m) { return isSparse(m) ? 3 : 1; }
+/// Layers with NSA.
+int64_t sparseLayers(const ModelConfig &m) {
+  return m.layersWith(AttentionKind::Nsa);
+}
+/// Pairs of keys and values that a layer projects.
+int64_t branchesOf(bool sparse) { return sparse ? 3 : 1; }
+/// Of all layers.
+int64_t branches(const ModelConfig &m) {
+  return m.layers + 2 * sparseLayers(m);
+}
 
 /// Hidden width of the gates' MLP.
 int64_t gateWidth(const ModelConfig &m) {
@@ -49,6 +58,12 @@ double phiWeights(const ModelConfig &m) {
   return sum;
 }
 
+/// The factor of formulas that counts layers with NSA.
+std::string sparseText(const ModelConfig &m) {
+  return sparseLayers(m) == m.layers ? "n_layers"
+                                     : fmt::format("{}", sparseLayers(m));
+}
+
 ParameterPart phiParameters(const ModelConfig &m) {
   const int64_t networks = m.phiPerHead ? m.kvHeads : 1, l = m.nsa.blockLength;
   int64_t count = 0;
@@ -58,60 +73,93 @@ ParameterPart phiParameters(const ModelConfig &m) {
   }
   count += networks * m.valueDim; // the bias of values
   return {"compression",
-          fmt::format("n_layers * (l*d + {0}(h*(l*d+1) + d*h) for d_k and d_v, "
+          fmt::format("{1} * (l*d + {0}(h*(l*d+1) + d*h) for d_k and d_v, "
                       "{0}d_v)",
-                      m.phiPerHead ? "n_kv_groups*" : ""),
-          m.layers * count};
+                      m.phiPerHead ? "n_kv_groups*" : "", sparseText(m)),
+          sparseLayers(m) * count};
+}
+
+/// Queries, keys and values of all layers.
+ParameterPart projectedParameters(const ModelConfig &m) {
+  const int64_t sparse = sparseLayers(m);
+  const bool alike = sparse == 0 || sparse == m.layers;
+  return {"queries, keys, values",
+          alike ? fmt::format("n_layers * dim * (n_heads*d_k + "
+                              "{}*n_kv_groups*(d_k+d_v))",
+                              branchesOf(sparse > 0))
+                : fmt::format("dim * (n_layers*n_heads*d_k + "
+                              "{}*n_kv_groups*(d_k+d_v))",
+                              branches(m)),
+          m.dim * (m.layers * m.heads * m.keyDim +
+                   branches(m) * m.kvHeads * (m.keyDim + m.valueDim))};
+}
+
+/// Gates and compression of the layers with NSA.
+void addSparse(std::vector<ParameterPart> &parts, const ModelConfig &m) {
+  const int64_t layers = sparseLayers(m);
+  if (layers == 0)
+    return;
+  const bool hidden = m.gateInput == models::GateInput::Hidden;
+  const int64_t width = gateWidth(m), inputs = hidden ? m.dim : m.keyDim;
+  const int64_t gates = hidden ? 3 * m.kvHeads : 3;
+  parts.push_back(
+      {"gates",
+       sparseText(m) + (hidden ? " * (d_k*(dim+1) + 3*n_kv_groups*(d_k+1))"
+                               : " * (d_k/2*(d_k+1) + 3*(d_k/2+1))"),
+       layers * (width * (inputs + 1) + gates * (width + 1))});
+  if (m.compression == models::Compression::Convolution)
+    parts.push_back({"compression", sparseText(m) + " * l * (d_k+d_v)",
+                     layers * m.nsa.blockLength * (m.keyDim + m.valueDim)});
+  if (m.compression == models::Compression::Mlp)
+    parts.push_back(phiParameters(m));
+}
+
+/// Learned tensors that attention kernels take.
+void addLearned(std::vector<ParameterPart> &parts, const ModelConfig &m) {
+  int64_t learned = 0, perHead = 0;
+  for (int64_t i = 0; i < m.layers; ++i) {
+    const models::LayerKind layer = m.attentionOf(i);
+    if (layer.kind != AttentionKind::Kernel)
+      continue;
+    learned += int64_t(layer.custom.learnedNames().size());
+    perHead += int64_t(layer.custom.headLearnedNames().size());
+  }
+  // Of layers that are alike, the number of names; of others, of all layers.
+  const auto times = [&](int64_t count) {
+    return m.kinds.size() > 1
+               ? fmt::format("{}*n_heads", count)
+               : fmt::format("n_layers * {}*n_heads", count / m.layers);
+  };
+  if (learned > 0)
+    parts.push_back({"attention.learned", times(learned) + " * dim",
+                     learned * m.heads * m.dim});
+  if (perHead > 0)
+    parts.push_back(
+        {"attention.head_learned", times(perHead), perHead * m.heads});
 }
 
 std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
-  const int64_t b = branches(m), layers = m.layers;
-  const int64_t rows =
-      m.heads * m.keyDim + b * m.kvHeads * (m.keyDim + m.valueDim);
+  const int64_t layers = m.layers;
   std::vector<ParameterPart> parts = {
       {"embedding", "vocabulary * dim", m.vocabulary * m.dim},
-      {"queries, keys, values",
-       fmt::format("n_layers * dim * (n_heads*d_k + {}*n_kv_groups*(d_k+d_v))",
-                   b),
-       layers * m.dim * rows},
+      projectedParameters(m),
       {"attention output", "n_layers * dim * n_heads*d_v",
        layers * m.dim * m.heads * m.valueDim},
       {"MLP", fmt::format("n_layers * {} * dim * mlp_dim", mlpMatrices(m)),
        layers * mlpMatrices(m) * m.dim * m.mlpDim},
       {"norms", "(2*n_layers + 1) * dim", (2 * layers + 1) * m.dim},
   };
-  if (isSparse(m)) {
-    const bool hidden = m.gateInput == models::GateInput::Hidden;
-    const int64_t width = gateWidth(m), inputs = hidden ? m.dim : m.keyDim;
-    const int64_t gates = hidden ? 3 * m.kvHeads : 3;
-    parts.push_back({"gates",
-                     hidden ? "n_layers * (d_k*(dim+1) + 3*n_kv_groups*(d_k+1))"
-                            : "n_layers * (d_k/2*(d_k+1) + 3*(d_k/2+1))",
-                     layers * (width * (inputs + 1) + gates * (width + 1))});
-    if (m.compression == models::Compression::Convolution)
-      parts.push_back({"compression", "n_layers * l * (d_k+d_v)",
-                       layers * m.nsa.blockLength * (m.keyDim + m.valueDim)});
-    if (m.compression == models::Compression::Mlp)
-      parts.push_back(phiParameters(m));
-  }
-  const int64_t learned = int64_t(m.custom.learnedNames().size());
-  if (m.attention == AttentionKind::Kernel && learned > 0)
-    parts.push_back({"attention.learned",
-                     fmt::format("n_layers * {}*n_heads * dim", learned),
-                     layers * learned * m.heads * m.dim});
-  const int64_t perHead = int64_t(m.custom.headLearnedNames().size());
-  if (m.attention == AttentionKind::Kernel && perHead > 0)
-    parts.push_back({"attention.head_learned",
-                     fmt::format("n_layers * {}*n_heads", perHead),
-                     layers * perHead * m.heads});
+  addSparse(parts, m);
+  addLearned(parts, m);
   if (!m.tiedHead)
     parts.push_back({"head", "vocabulary * dim", m.vocabulary * m.dim});
   return parts;
 }
 
-/// Keys that the queries of a sequence see, on average, in all branches.
-double keysSeen(const ModelConfig &m, int64_t length) {
-  if (!isSparse(m))
+/// Keys that the queries of a sequence see, on average, in all branches of a
+/// layer. Of a pattern this counts dense attention.
+double keysSeen(const ModelConfig &m, int64_t length, bool sparse) {
+  if (!sparse)
     return double(length + 1) / 2;
   const models::NsaGeometry &g = m.nsa;
   double sum = 0;
@@ -130,15 +178,16 @@ double keptByMlp(const ModelConfig &m) {
   const double hidden = m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
   return 2 * double(m.dim) + hidden * double(m.mlpDim);
 }
-double keptByAttention(const ModelConfig &m) {
+double keptByAttention(const ModelConfig &m, bool sparse) {
   const double heads = double(m.heads), groups = double(m.kvHeads);
   const double dk = double(m.keyDim), dv = double(m.valueDim);
-  const double b = double(branches(m)), turned = (heads + b * groups) * dk;
+  const double b = double(branchesOf(sparse));
+  const double turned = (heads + b * groups) * dk;
   // Input and output of the norm, the projection, its rotated part, the
   // attention's output and row sums.
   double kept =
       2 * double(m.dim) + turned + b * groups * dv + turned + heads * (dv + 1);
-  if (isSparse(m)) {
+  if (sparse) {
     const double gates = 3 * groups;
     if (m.compression == models::Compression::Mlp)
       // Chunks of tokens, and the hidden layer before and behind f.
@@ -158,17 +207,20 @@ double keptByAttention(const ModelConfig &m) {
 double keptByLayers(const ModelConfig &m) {
   using models::Recompute;
   const double layers = double(m.layers), input = double(m.dim);
+  const double sparse = double(sparseLayers(m));
+  const double attention = sparse * keptByAttention(m, true) +
+                           (layers - sparse) * keptByAttention(m, false);
   switch (m.recompute) {
   case Recompute::None:
     break;
   case Recompute::Mlp:
-    return layers * (keptByAttention(m) + input);
+    return attention + layers * input;
   case Recompute::Attention:
     return layers * (keptByMlp(m) + input);
   case Recompute::Full:
     return layers * input;
   }
-  return layers * (keptByAttention(m) + keptByMlp(m));
+  return attention + layers * keptByMlp(m);
 }
 
 /// What is there besides in the backward pass of the last layer's MLP: what is
@@ -181,7 +233,7 @@ double besidesInLastMlp(const ModelConfig &m) {
   if (m.recompute == Recompute::Mlp || m.recompute == Recompute::Full)
     again += keptByMlp(m) - double(m.dim);
   if (m.recompute == Recompute::Full)
-    again += keptByAttention(m);
+    again += keptByAttention(m, isSparse(m, m.layers - 1));
   return again + 2 * double(m.dim) + double(m.mlpDim);
 }
 
@@ -189,14 +241,15 @@ double besidesInLastMlp(const ModelConfig &m) {
 /// queries, keys and values.
 double besidesInLastAttention(const ModelConfig &m) {
   using models::Recompute;
-  const double b = double(branches(m)), groups = double(m.kvHeads);
+  const bool sparse = isSparse(m, m.layers - 1);
+  const double b = double(branchesOf(sparse)), groups = double(m.kvHeads);
   const double projected = double(m.heads) * double(m.keyDim) +
                            b * groups * double(m.keyDim + m.valueDim);
   double more = projected + double(m.heads * m.valueDim) + double(m.dim);
   if (m.recompute == Recompute::None || m.recompute == Recompute::Attention)
     more -= keptByMlp(m);
   if (m.recompute == Recompute::Attention || m.recompute == Recompute::Full)
-    more += keptByAttention(m) - double(m.dim);
+    more += keptByAttention(m, sparse) - double(m.dim);
   return more;
 }
 
@@ -266,7 +319,7 @@ std::vector<std::string> kernelsOf(const Config &c) {
   };
   add({"nn/reduce_rows.py", "nn/residual_norm.py", "nn/rmsnorm_bwd.py",
        "nn/rmsnorm_fwd.py", "nn/rope.py"});
-  if (isSparse(c.model)) {
+  if (c.model.has(AttentionKind::Nsa)) {
     add({"nsa/cmp_bwd.py", "nsa/cmp_select_fwd.py"});
     if (c.model.compression != models::Compression::Mlp)
       add({"nsa/compress_bwd.py", "nsa/compress_fwd.py"});
@@ -279,7 +332,8 @@ std::vector<std::string> kernelsOf(const Config &c) {
            "nsa/select_lists.py"});
     if (c.model.nsa.window > 0)
       add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
-  } else if (c.model.attention == AttentionKind::Dense) {
+  }
+  if (c.model.has(AttentionKind::Dense)) {
     // Of packed documents both: their number decides in each micro-batch.
     const int64_t rows = c.deviceBatchSize;
     const auto onePass = [&](int64_t sequences) {
@@ -292,8 +346,13 @@ std::vector<std::string> kernelsOf(const Config &c) {
     if (onePass(packed ? rows * c.sequenceLength : rows))
       files.push_back("dense/attn_bwd_fused.py");
     add({"dense/attn_fwd.py", "nsa/attn_delta.py"});
-  } else if (c.model.attention == AttentionKind::Kernel) {
-    files.push_back(c.model.custom.file);
+  }
+  for (int64_t i = 0; i < c.model.layers; ++i) {
+    const models::LayerKind layer = c.model.attentionOf(i);
+    const std::string &file = layer.custom.file;
+    if (layer.kind == AttentionKind::Kernel &&
+        std::find(files.begin(), files.end(), file) == files.end())
+      files.push_back(file);
   }
   return files;
 }
@@ -317,12 +376,14 @@ Plan planOf(const Config &c) {
     plan.stateBytes -= 4 * muonParameters(plan);
   plan.activationBytes = activationBytes(c, plan.parameters);
   plan.weightFlops = 6 * double(multiplied);
-  if (isSparse(m) && m.compression == models::Compression::Mlp)
+  const int64_t sparse = sparseLayers(m);
+  if (m.compression == models::Compression::Mlp)
     plan.weightFlops +=
-        6 * double(m.layers * m.kvHeads) / double(m.nsa.stride) * phiWeights(m);
-  plan.attentionFlops = 6 * double(m.layers * m.heads) *
-                        double(m.keyDim + m.valueDim) *
-                        keysSeen(m, c.sequenceLength);
+        6 * double(sparse * m.kvHeads) / double(m.nsa.stride) * phiWeights(m);
+  plan.attentionFlops =
+      6 * double(m.heads) * double(m.keyDim + m.valueDim) *
+      (double(sparse) * keysSeen(m, c.sequenceLength, true) +
+       double(m.layers - sparse) * keysSeen(m, c.sequenceLength, false));
   plan.kernels = kernelsOf(c);
   return plan;
 }

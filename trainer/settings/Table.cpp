@@ -52,10 +52,12 @@ const std::vector<Choice> tokenizers = {choice("byte", TokenizerKind::Byte),
 std::vector<Setting> runSettings() {
   return {
       SettingEntry::oneOf("attention", MEMBER(model.attention), attentionKinds,
-                          "what the layers attend with"),
+                          "what the layers attend with; also a pattern, or a "
+                          "list that repeats over the layers: "
+                          "attention=window,dense"),
       SettingEntry::of("attention.pattern", MEMBER(model.custom.pattern),
-                       "file of an attention pattern; attention=FILE.py is "
-                       "the short form"),
+                       "name or file of an attention pattern, or a list of "
+                       "patterns and kinds; attention=NAME is the short form"),
       SettingEntry::of("attention.kernel", MEMBER(model.custom.file),
                        "file with your attention kernels"),
       SettingEntry::of("attention.fwd", MEMBER(model.custom.forward),
@@ -64,7 +66,8 @@ std::vector<Setting> runSettings() {
                        "backward kernel, or the start of the names of several"),
       SettingEntry::of(
           "attention.constexprs", MEMBER(model.custom.constexprs),
-          "for these kernels: W=16, STEP=4; parameters of a pattern")
+          "for these kernels: W=16, STEP=4; parameters of patterns, for all "
+          "or, separated by semicolons, for each entry of the list")
           .also("attention_params"),
       SettingEntry::of("attention.learned", MEMBER(model.custom.learned),
                        "tensors [tokens, heads] they take besides: GATE"),

@@ -1,0 +1,33 @@
+// models/Forward.h - what a forward pass of a model takes and gives.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/Statistics.h"
+
+#include <ATen/core/Tensor.h>
+#include <cstdint>
+#include <vector>
+
+namespace tessera::models {
+
+struct ForwardOptions {
+  int without = -1;         ///< NSA branch to zero: 0 cmp, 1 sel, 2 win.
+  bool wantIndices = false; ///< Keep the selected blocks of every layer.
+  /// Gets gates and selections of every layer of NSA; none of other attention.
+  Statistics *statistics = nullptr;
+  /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
+  /// longer than a row. Empty: each row is a sequence.
+  std::vector<int32_t> starts = {};
+  /// int64 [B, S], -100 for none. Where fusesLoss(config()) the result has
+  /// losses in place of logits (models/Loss.h takes both).
+  at::Tensor targets = {};
+};
+
+struct ForwardResult {
+  at::Tensor logits;               ///< [B, S, vocabulary]
+  at::Tensor losses;               ///< fp32 [B * S], or undefined.
+  std::vector<at::Tensor> indices; ///< per layer, [Hkv, T, n]
+};
+
+} // namespace tessera::models

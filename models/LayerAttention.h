@@ -1,0 +1,74 @@
+// models/LayerAttention.h - the attention of one layer: its weights, its
+// forward pass, and its step over a cache.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A further kind of attention is a further class here: LayerAttention::make()
+// is the one place that knows all of them.
+#pragma once
+
+#include "models/Cache.h"
+#include "models/Forward.h"
+#include "models/Kernels.h"
+#include "models/ParameterBuilder.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::models {
+
+/// The inputs of a layer's attention in a forward pass over packed sequences of
+/// T tokens.
+struct AttentionInputs {
+  at::Tensor input;                     ///< Normed, [T, dim].
+  at::Tensor query;                     ///< Rotated, [T, Hq, dk].
+  std::vector<at::Tensor> keys, values; ///< Of each branch, [T, Hkv, d].
+};
+
+/// The same of n new tokens of each of B sequences, whose earlier tokens are in
+/// a cache. Keys and values are in the cache already unless a class writes them
+/// itself.
+struct ExtensionInputs {
+  at::Tensor input;                     ///< Normed, [B * n, dim].
+  at::Tensor query;                     ///< Rotated, fp32 [B, Hq, n, dk].
+  std::vector<at::Tensor> keys, values; ///< Of each branch, [B, Hkv, n, d].
+  int64_t first;                        ///< Position of the first new token.
+
+  int64_t last() const { return first + query.size(2); }
+};
+
+class LayerAttention {
+public:
+  /// Makes the weights of a layer's attention besides the projections, with
+  /// names that begin with `prefix`. `config` outlives the result.
+  static std::unique_ptr<LayerAttention>
+  make(const ModelConfig &config, int64_t layer, ParameterBuilder &build,
+       const std::string &prefix, at::Device device);
+  virtual ~LayerAttention() = default;
+
+  /// Returns how many pairs of keys and values the layer projects.
+  virtual int64_t branches() const { return 1; }
+  /// Returns the weights, for what is computed again in the backward pass.
+  virtual std::vector<at::Tensor> weights() const { return {}; }
+  /// Returns the outputs [T, Hq, dv].
+  virtual at::Tensor forward(Kernels &kernels, const AttentionInputs &in,
+                             const Packing &packing,
+                             const ForwardOptions &options,
+                             ForwardResult &result) const = 0;
+  /// Appends the keys and values of the new tokens to the cache of the layer
+  /// and returns the outputs, fp32 [B, Hq, n, dv].
+  virtual at::Tensor extend(Kernels &kernels, const ExtensionInputs &in,
+                            CacheLayer &cache, Reads &reads) const = 0;
+
+protected:
+  explicit LayerAttention(const ModelConfig &config) : config(config) {}
+
+  const ModelConfig &config;
+};
+
+/// Copies keys and values [B, Hkv, n, d] to positions `first` and later.
+void appendToCache(CacheLayer &cache, int slot, const at::Tensor &keys,
+                   const at::Tensor &values, int64_t first);
+
+} // namespace tessera::models

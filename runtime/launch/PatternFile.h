@@ -1,0 +1,53 @@
+// runtime/launch/PatternFile.h - finds files of attention patterns and tells
+// what they declare.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "language/Value.h"
+#include "language/pattern/Selection.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::runtime {
+
+struct PatternFile {
+  struct Parameter {
+    std::string name;
+    language::Value defaultValue; // Int, double, bool or std::string
+  };
+
+  std::string path; // as found
+  // The name of the forward kernel: the file's name without its ending.
+  std::string name;
+  std::vector<Parameter> parameters; // in the order of the file
+  // Names of the learned tensors as the kernels take them, the sink first:
+  // {"SINK", "SLOPE"}.
+  std::vector<std::string> learned;
+  std::vector<std::string> perSequence; // {"PREFIX"}
+  // The directive select(...), whose integers are among the parameters.
+  std::optional<language::Selection> selection;
+
+  const Parameter *find(const std::string &parameter) const;
+};
+
+// Reads a pattern once a process. Throws Error if the file does not exist or is
+// not a pattern, and CompileError if it has errors.
+std::shared_ptr<const PatternFile> readPatternFile(const std::string &file);
+
+// Returns the directive select(...) of a pattern with the values of
+// `parameters`: "top=8, block=32". Returns nullopt if the pattern does not have
+// the directive. Throws Error for a name or a value that it does not take.
+std::optional<language::Selection>
+selectionOfPattern(const std::string &file, const std::string &parameters);
+
+// Whether findKernelFile() finds a file of that path.
+bool isKernelFile(const std::string &file);
+
+// Returns the names of the patterns in kernels/patterns, sorted.
+std::vector<std::string> libraryPatterns();
+
+} // namespace tessera::runtime

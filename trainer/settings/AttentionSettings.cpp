@@ -1,0 +1,354 @@
+// trainer/settings/AttentionSettings.cpp - the settings of attention: kinds
+// that repeat over the layers, patterns and their parameters.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings/AttentionSettings.h"
+
+#include "runtime/launch/FindFile.h"
+#include "runtime/launch/PatternFile.h"
+#include "support/Error.h"
+#include "support/Names.h"
+#include "trainer/settings/PatternParameters.h"
+#include "trainer/settings/Setting.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <optional>
+#include <utility>
+
+namespace tessera::trainer {
+namespace {
+
+using models::AttentionKind;
+using models::CustomAttention;
+using models::LayerKind;
+using runtime::PatternFile;
+
+constexpr std::pair<const char *, AttentionKind> builtIn[] = {
+    {"nsa", AttentionKind::Nsa},
+    {"dense", AttentionKind::Dense},
+    {"sdpa", AttentionKind::Sdpa}};
+
+std::optional<AttentionKind> builtInKind(const std::string &word) {
+  for (const auto &[name, kind] : builtIn)
+    if (word == name)
+      return kind;
+  return std::nullopt;
+}
+
+/// The entries of "[a, b]" or "a, b".
+std::vector<std::string> entriesOf(std::string text) {
+  const size_t first = text.find_first_not_of(' ');
+  const size_t last = text.find_last_not_of(' ');
+  if (first != std::string::npos && text[first] == '[' && text[last] == ']')
+    text = text.substr(first + 1, last - first - 1);
+  std::vector<std::string> entries = splitList(text, ',');
+  if (std::find(entries.begin(), entries.end(), "") != entries.end())
+    throw Error(fmt::format("attention has an empty entry: '{}'", text),
+                "write attention: [window, window, dense]");
+  return entries;
+}
+
+/// Returns the file that an entry names: a path, or a pattern of the library.
+std::string patternPath(const std::string &entry) {
+  if (entry.ends_with(".py") || entry.find('/') != std::string::npos)
+    return entry;
+  std::vector<std::string> known = runtime::libraryPatterns();
+  if (std::find(known.begin(), known.end(), entry) != known.end())
+    return "kernels/patterns/" + entry + ".py";
+  for (const auto &[word, kind] : builtIn)
+    known.emplace_back(word);
+  const std::string nearest = nearestName(entry, known);
+  throw Error(fmt::format("attention names `{}`, which is not nsa or dense or "
+                          "sdpa, nor a pattern of the library",
+                          entry),
+              (nearest.empty() ? std::string()
+                               : fmt::format("did you mean `{}`? ", nearest)) +
+                  fmt::format("the library has {}; a file is named by its "
+                              "path, such as my/{}.py",
+                              fmt::join(runtime::libraryPatterns(), ", "),
+                              entry));
+}
+
+/// Returns one spelling of the path of a file: that of the library, or an
+/// absolute one, which holds in every current folder.
+std::string pathOfEverywhere(const std::string &found) {
+  const std::string ours = runtime::nameAmongOurs(found);
+  return ours.empty() ? found : ours;
+}
+
+/// "kernels/patterns/window.py (window), my.py (no parameters)".
+std::string knownParameters(const std::vector<const PatternFile *> &patterns) {
+  std::vector<std::string> files;
+  for (const PatternFile *pattern : patterns) {
+    std::vector<std::string> names;
+    for (const auto &p : pattern->parameters)
+      names.push_back(p.name);
+    std::string text =
+        fmt::format("{} ({})", pathOfEverywhere(pattern->path),
+                    names.empty() ? "no parameters"
+                                  : fmt::format("{}", fmt::join(names, ", ")));
+    if (std::find(files.begin(), files.end(), text) == files.end())
+      files.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(files, ", "));
+}
+
+/// Throws for a parameter that none of the patterns has.
+void requireKnown(const ParameterTexts &given,
+                  const std::vector<const PatternFile *> &patterns) {
+  for (const auto &[name, value] : given) {
+    std::vector<std::string> known;
+    for (const PatternFile *pattern : patterns)
+      for (const auto &p : pattern->parameters)
+        known.push_back(p.name);
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      continue;
+    const std::string nearest = nearestName(name, known);
+    throw Error(
+        fmt::format("attention_params sets `{}`, but the parameters are: {}",
+                    name,
+                    patterns.empty() ? "none" : knownParameters(patterns)),
+        nearest.empty() ? fmt::format("leave `{}` away", name)
+                        : fmt::format("did you mean `{}`?", nearest));
+  }
+}
+
+/// Keys that name kernels of a file, which a pattern replaces.
+void refuseKernels(const Config &c) {
+  const CustomAttention &custom = c.model.custom;
+  for (const auto &[key, value] :
+       {std::pair("attention.kernel", &custom.file),
+        std::pair("attention.fwd", &custom.forward),
+        std::pair("attention.bwd", &custom.backward),
+        std::pair("attention.learned", &custom.learned)})
+    if (!value->empty())
+      throw Error(fmt::format("{} is '{}', but attention is {}", key, *value,
+                              custom.pattern),
+                  "leave one of the two away");
+  if (c.origins.contains("attention") &&
+      c.model.attention != AttentionKind::Kernel)
+    throw Error(fmt::format("attention is {}, but attention.pattern is {}",
+                            valueText(*findSetting("attention"), c),
+                            custom.pattern),
+                "leave one of the two away");
+}
+
+/// One group of parameters for each entry. A single group is given to all.
+std::vector<std::string> groupsOf(const std::string &text, size_t entries) {
+  std::vector<std::string> groups = splitList(text, ';');
+  if (groups.size() == 1)
+    groups.resize(entries, groups[0]);
+  if (groups.size() != entries)
+    throw Error(fmt::format("attention_params has {} maps, but attention has "
+                            "{} entr{}",
+                            groups.size(), entries, entries == 1 ? "y" : "ies"),
+                "write one map for all, or one for each entry of attention");
+  return groups;
+}
+
+LayerKind patternLayer(const std::string &path, const std::string &parameters,
+                       const std::string &headLearned) {
+  CustomAttention custom;
+  custom.pattern = custom.file = path;
+  custom.forward = std::filesystem::path(path).stem().string();
+  custom.backward = custom.forward + "_bwd";
+  custom.constexprs = parameters;
+  custom.headLearned = headLearned;
+  return {AttentionKind::Kernel, custom};
+}
+
+/// Reads the files of patterns and completes what is known of each entry.
+std::vector<LayerKind> readEntries(const Config &c) {
+  const std::vector<std::string> entries = entriesOf(c.model.custom.pattern);
+  const std::string &parameters = c.model.custom.constexprs;
+  const bool shared = splitList(parameters, ';').size() == 1;
+  const std::vector<std::string> groups = groupsOf(parameters, entries.size());
+  std::vector<std::shared_ptr<const PatternFile>> files(entries.size());
+  std::vector<const PatternFile *> patterns;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (!builtInKind(entries[i])) {
+      files[i] = runtime::readPatternFile(patternPath(entries[i]));
+      patterns.push_back(files[i].get());
+    }
+  if (shared)
+    requireKnown(readParameters(parameters), patterns);
+  std::vector<LayerKind> kinds;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const ParameterTexts given = readParameters(groups[i]);
+    if (!shared)
+      requireKnown(given, files[i] ? std::vector{files[i].get()}
+                                   : std::vector<const PatternFile *>{});
+    if (!files[i]) {
+      kinds.push_back({*builtInKind(entries[i]), {}});
+      continue;
+    }
+    if (!files[i]->perSequence.empty())
+      throw Error(
+          fmt::format("{} takes a value of each sequence, {}, which the "
+                      "trainer does not have",
+                      pathOfEverywhere(files[i]->path),
+                      fmt::join(files[i]->perSequence, ", ")),
+          "launch its kernels from a program, or make it a parameter");
+    kinds.push_back(patternLayer(
+        pathOfEverywhere(files[i]->path), completeParameters(*files[i], given),
+        fmt::format("{}", fmt::join(files[i]->learned, ","))));
+  }
+  return kinds;
+}
+
+/// The same from what a run has stored.
+std::vector<LayerKind> storedEntries(const Config &c) {
+  const std::vector<std::string> entries = entriesOf(c.model.custom.pattern);
+  const auto groups = groupsOf(c.model.custom.constexprs, entries.size());
+  const auto learned = groupsOf(c.model.custom.headLearned, entries.size());
+  std::vector<LayerKind> kinds;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (const auto kind = builtInKind(entries[i]))
+      kinds.push_back({*kind, {}});
+    else
+      kinds.push_back(patternLayer(entries[i], groups[i], learned[i]));
+  return kinds;
+}
+
+std::string wordOf(AttentionKind kind) {
+  for (const auto &[word, value] : builtIn)
+    if (kind == value)
+      return word;
+  return "kernel";
+}
+
+/// Writes the settings that the kinds stand for.
+void writeEntries(Config &c) {
+  std::vector<std::string> groups, learned;
+  for (const LayerKind &layer : c.model.kinds) {
+    groups.push_back(layer.custom.constexprs);
+    learned.push_back(layer.custom.headLearned);
+  }
+  c.model.custom = {};
+  c.model.custom.pattern = attentionList(c.model.kinds);
+  c.model.custom.constexprs = fmt::format("{}", fmt::join(groups, "; "));
+  c.model.custom.headLearned = fmt::format("{}", fmt::join(learned, "; "));
+}
+
+void settlePatterns(Config &c, AttentionOrigin origin) {
+  if (origin == AttentionOrigin::Stored) {
+    // An earlier form stored what follows from the pattern besides.
+    CustomAttention &custom = c.model.custom;
+    for (std::string *text :
+         {&custom.file, &custom.forward, &custom.backward, &custom.learned})
+      text->clear();
+    c.model.kinds = storedEntries(c);
+  } else {
+    refuseKernels(c);
+    c.model.kinds = readEntries(c);
+  }
+  writeEntries(c);
+  c.model.attention = AttentionKind::Kernel;
+  if (c.model.kinds.size() == 1 &&
+      c.model.kinds[0].kind != AttentionKind::Kernel) { // attention=[dense]
+    c.model.attention = c.model.kinds[0].kind;
+    c.model.kinds.clear();
+    c.model.custom = {};
+  }
+}
+
+/// "window(window=8)" or "dense".
+std::string layerText(const LayerKind &layer) {
+  if (layer.kind != AttentionKind::Kernel)
+    return wordOf(layer.kind);
+  return fmt::format("{}({})", layer.custom.forward, layer.custom.constexprs);
+}
+
+bool sameKind(const LayerKind &one, const LayerKind &other) {
+  return one.kind == other.kind && one.custom.forward == other.custom.forward;
+}
+
+} // namespace
+
+std::string attentionList(const std::vector<LayerKind> &kinds) {
+  std::vector<std::string> entries;
+  for (const LayerKind &layer : kinds)
+    entries.push_back(layer.kind == AttentionKind::Kernel ? layer.custom.pattern
+                                                          : wordOf(layer.kind));
+  return fmt::format("{}", fmt::join(entries, ", "));
+}
+
+std::string keyOfAttention(const std::string &text) {
+  return text == "kernel" || text.empty() || builtInKind(text)
+             ? "attention"
+             : "attention.pattern";
+}
+
+bool isAttentionSetting(const std::string &key) {
+  return key == "attention" || key.starts_with("attention.");
+}
+
+std::string attentionText(const YAML::Node &node) {
+  if (node.IsScalar() || node.IsNull())
+    return node.IsNull() ? "" : node.Scalar();
+  std::vector<std::string> items;
+  if (node.IsMap()) {
+    for (const auto &item : node)
+      items.push_back(item.first.as<std::string>() + "=" +
+                      (item.second.IsScalar() ? item.second.Scalar() : "?"));
+    return fmt::format("{}", fmt::join(items, ", "));
+  }
+  bool ofMaps = false;
+  for (const YAML::Node &item : node) {
+    ofMaps = ofMaps || !item.IsScalar() ||
+             item.Scalar().find_first_of("=:") != std::string::npos;
+    items.push_back(attentionText(item));
+  }
+  return fmt::format("{}", fmt::join(items, ofMaps ? "; " : ", "));
+}
+
+void settleAttention(Config &c, AttentionOrigin origin) {
+  c.model.kinds.clear();
+  CustomAttention &custom = c.model.custom;
+  if (!custom.pattern.empty())
+    return settlePatterns(c, origin);
+  const bool any = !custom.file.empty() || !custom.forward.empty() ||
+                   !custom.backward.empty() || !custom.constexprs.empty() ||
+                   !custom.learned.empty();
+  if (!any)
+    return;
+  // `attention: {kernel: ...}` needs no kind; another kind is a contradiction.
+  if (c.origins.contains("attention") &&
+      c.model.attention != AttentionKind::Kernel)
+    throw Error(fmt::format("attention is {}, but attention.kernel is {}",
+                            valueText(*findSetting("attention"), c),
+                            custom.file),
+                "leave one of the two away");
+  c.model.attention = AttentionKind::Kernel;
+}
+
+bool sameAttentionKinds(const Config &earlier, const Config &config) {
+  for (int64_t i = 0; i < std::min(earlier.model.layers, config.model.layers);
+       ++i)
+    if (!sameKind(earlier.model.attentionOf(i), config.model.attentionOf(i)))
+      return false;
+  return true;
+}
+
+std::string attentionDifference(const Config &earlier, const Config &config) {
+  for (int64_t i = 0; i < std::min(earlier.model.layers, config.model.layers);
+       ++i) {
+    LayerKind before = earlier.model.attentionOf(i);
+    const LayerKind now = config.model.attentionOf(i);
+    // An earlier form stored the parameters that were given.
+    if (sameKind(before, now) && !now.custom.pattern.empty())
+      before.custom.constexprs =
+          completeParameters(*runtime::readPatternFile(now.custom.pattern),
+                             readParameters(before.custom.constexprs));
+    if (!sameKind(before, now) ||
+        !sameParameters(before.custom.constexprs, now.custom.constexprs))
+      return fmt::format("layer {}: {}, this run has {}", i, layerText(before),
+                         layerText(now));
+  }
+  return "";
+}
+
+} // namespace tessera::trainer

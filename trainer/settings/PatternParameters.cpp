@@ -1,0 +1,142 @@
+// trainer/settings/PatternParameters.cpp - reads and compares the parameters of
+// an attention pattern.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings/PatternParameters.h"
+
+#include "support/Error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+
+namespace tessera::trainer {
+namespace {
+
+using language::Int;
+using language::Value;
+
+constexpr const char *form =
+    "write NAME=number, separated by commas: window=16, cap=30.0";
+
+std::string trimmed(const std::string &text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string::npos)
+    return {};
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+template <typename T>
+std::optional<T> numberOf(const std::string &text) {
+  T value{};
+  const char *end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc() || stop != end || !std::isfinite(double(value)))
+    return std::nullopt;
+  return value;
+}
+
+std::optional<bool> flagOf(const std::string &text) {
+  if (text == "True" || text == "true")
+    return true;
+  if (text == "False" || text == "false")
+    return false;
+  return std::nullopt;
+}
+
+/// Returns a text as a value with the type of the default; nullopt: it has
+/// another type.
+std::optional<Value> valueLike(const Value &wanted, const std::string &text) {
+  if (wanted.is<bool>()) {
+    const auto flag = flagOf(text);
+    return flag ? std::optional<Value>(Value(*flag)) : std::nullopt;
+  }
+  if (wanted.is<Int>()) {
+    const auto number = numberOf<int64_t>(text);
+    return number ? std::optional<Value>(Value(Int(*number))) : std::nullopt;
+  }
+  if (wanted.is<double>()) {
+    const auto number = numberOf<double>(text);
+    return number ? std::optional<Value>(Value(*number)) : std::nullopt;
+  }
+  return Value(text);
+}
+
+/// Returns one spelling of equal values.
+std::string spelling(const std::string &text) {
+  if (const auto flag = flagOf(text))
+    return *flag ? "True" : "False";
+  if (const auto number = numberOf<double>(text))
+    return fmt::format("{}", *number);
+  return text;
+}
+
+} // namespace
+
+std::vector<std::string> splitList(const std::string &text, char separator) {
+  std::vector<std::string> items;
+  size_t at = 0;
+  for (size_t end; (end = text.find(separator, at)) != std::string::npos;
+       at = end + 1)
+    items.push_back(trimmed(text.substr(at, end - at)));
+  items.push_back(trimmed(text.substr(at)));
+  return items;
+}
+
+ParameterTexts readParameters(const std::string &text) {
+  ParameterTexts all;
+  for (const std::string &item : splitList(text, ',')) {
+    if (item.empty())
+      continue;
+    const size_t sign = item.find_first_of("=:");
+    if (sign == std::string::npos || sign == 0 || sign + 1 == item.size())
+      throw Error(fmt::format("attention_params has `{}`", item), form);
+    const std::string name = trimmed(item.substr(0, sign));
+    for (const auto &[other, value] : all)
+      if (other == name)
+        throw Error(fmt::format("attention_params sets `{}` twice", name),
+                    "leave one of the two away");
+    all.emplace_back(name, trimmed(item.substr(sign + 1)));
+  }
+  return all;
+}
+
+std::string completeParameters(const runtime::PatternFile &pattern,
+                               const ParameterTexts &given) {
+  std::string text;
+  for (const auto &parameter : pattern.parameters) {
+    Value value = parameter.defaultValue;
+    for (const auto &[name, written] : given) {
+      if (name != parameter.name)
+        continue;
+      const auto read = valueLike(parameter.defaultValue, written);
+      if (!read)
+        throw Error(
+            fmt::format("attention_params sets `{}` of {} to `{}`, but its "
+                        "default is {}",
+                        name, pattern.path, written,
+                        parameter.defaultValue.repr()),
+            std::string("give a value of the type of the default; ") + form);
+      value = *read;
+    }
+    const std::string *word = value.get<std::string>();
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", parameter.name,
+                        word ? *word : value.repr());
+  }
+  return text;
+}
+
+bool sameParameters(const std::string &one, const std::string &other) {
+  const auto spelled = [](const std::string &text) {
+    std::map<std::string, std::string> values;
+    for (const auto &[name, value] : readParameters(text))
+      values[name] = spelling(value);
+    return values;
+  };
+  return spelled(one) == spelled(other);
+}
+
+} // namespace tessera::trainer
