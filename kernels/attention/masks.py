@@ -59,6 +59,28 @@ def compressed_queries(pos0, pos1, length, head0, head1, extra):
 
 
 @triton.jit
+def stream_sizes(inputs, sequence):
+    """inputs is (L, STRIDE, CU): extra becomes (L, STRIDE, keys of the sequence)."""
+    return inputs[0], inputs[1], tl.load(inputs[2] + sequence + 1) - tl.load(inputs[2] + sequence)
+
+
+@triton.jit
+def stream_count(t, extra):
+    """compressed_count of a sequence that may have fewer keys than its tokens suffice for."""
+    return tl.minimum(compressed_count(t, extra), extra[2])
+
+
+@triton.jit
+def stream_mask(t, pos, head, extra):
+    return pos < stream_count(t, extra)
+
+
+@triton.jit
+def stream_keys(t0, t1, length, head0, head1, extra):
+    return 0, 0, stream_count(t0, extra), stream_count(t1, extra)
+
+
+@triton.jit
 def bounded_mask(t, pos, head, extra):
     """extra is (bound,): the query attends to keys before it."""
     return pos < extra[0]

@@ -6,7 +6,7 @@ import triton.language as tl
 from kernels.attention.backward_kv import store_key_rows, sum_queries
 from kernels.attention.backward_q import backward_q
 from kernels.attention.core import Pattern, Rows, Sizes
-from kernels.attention.masks import compressed_keys, compressed_mask, compressed_queries
+from kernels.attention.masks import compressed_keys, compressed_mask, compressed_queries, stream_keys, stream_mask, stream_sizes
 from kernels.tiles import find_tile, part_count
 
 
@@ -33,11 +33,12 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
                slset, slseh, sdeltat, sdeltah,
                G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-               ACCUMULATE: tl.constexpr = 0):
-    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits."""
+               ACCUMULATE: tl.constexpr = 0, STREAM: tl.constexpr = 0):
+    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits. STREAM as in cmp_fwd."""
     backward_q(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, slset, slseh),
                Rows(DELTA, sdeltat, sdeltah), Rows(DQ, sdqt, sdqh), None, None, None, None, CU, nseq, scale,
-               Pattern((L, STRIDE), compressed_mask, compressed_keys, compressed_queries, causal=True, idle=True),
+               Pattern((L, STRIDE, CU_CMP) if STREAM else (L, STRIDE), stream_mask if STREAM else compressed_mask,
+                       stream_keys if STREAM else compressed_keys, compressed_queries, load=stream_sizes if STREAM else None, causal=True, idle=True),
                Sizes(G, D, DP, DT, E, EP, BM, BN), 0, ACCUMULATE, CU_CMP)
 
 
@@ -62,7 +63,7 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
 def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq, parts, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
                  sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
                  G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, SPAN: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
-                 DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+                 DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STREAM: tl.constexpr = 0):
     """dk and dv of one tile of compressed tokens; walks a part of the query rows that can see them, all heads of the group.
 
     Early keys are seen by most tokens, so that programs of whole tiles end late. A sequence has a part for every SPAN of its tokens,
@@ -75,6 +76,8 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
     start = tl.load(CU + b)
     length = tl.load(CU + b + 1) - start
     cut = part_count(length, parts, SPAN)
+    if STREAM:
+        cut = tl.maximum(cut, 1)                 # a sequence without tokens may have compressed ones
     if (n >= count) | (part >= cut):
         return
     first = n * STRIDE + L - 1                   # the first token that sees one of the keys

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from kernels.attention.core import Pattern, Rows, Sizes
 from kernels.attention.forward import forward
-from kernels.attention.masks import compressed_keys, compressed_mask, compressed_queries
+from kernels.attention.masks import compressed_keys, compressed_mask, compressed_queries, stream_keys, stream_mask, stream_sizes
 
 
 # tessera: types("Q K V O: *TYPE:16", "LSE: *fp32:16", "CU CU_CMP: *i32:16", "scale: fp32", "nseq slset: i32", "slseh: 1", "s*: i32:16")
@@ -27,8 +27,10 @@ from kernels.attention.masks import compressed_keys, compressed_mask, compressed
 @triton.jit(do_not_specialize=["nseq"])
 def cmp_fwd(Q, K, V, O, LSE, CU, CU_CMP, scale, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
             G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-            E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """One tile of (token, head) rows of one KV head: query t attends compressed token i iff i*STRIDE + L <= t+1."""
+            E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STREAM: tl.constexpr = 0):
+    """One tile of (token, head) rows of one KV head: query t attends compressed token i iff i*STRIDE + L <= t+1. With STREAM a sequence
+    may have any number of compressed tokens."""
     forward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(O, sot, soh), Rows(LSE, slset, slseh), None, None, CU, nseq, scale,
-            Pattern((L, STRIDE), compressed_mask, compressed_keys, compressed_queries, causal=True, idle=True),
+            Pattern((L, STRIDE, CU_CMP) if STREAM else (L, STRIDE), stream_mask if STREAM else compressed_mask,
+                    stream_keys if STREAM else compressed_keys, compressed_queries, load=stream_sizes if STREAM else None, causal=True, idle=True),
             Sizes(G, D, DP, DT, E, EP, BM, BN), 0, CU_CMP)

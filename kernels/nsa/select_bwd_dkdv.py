@@ -31,11 +31,12 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
                     sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
                     G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, CHUNK: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                    BM: tl.constexpr, BN: tl.constexpr):
+                    BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
     """Up to CHUNK tokens of a block's inverse list: dk and dv of up to BN of its keys; rows are (token, head of the group).
 
     Chunks are numbered as find_tile numbers the tiles of sequences, by PTR: the lists are the sequences. A list of one chunk writes
-    dk and dv, also an empty one; the chunks of a longer one write sums for select_bwd_sum, in fp32 and not yet scaled.
+    dk and dv, also an empty one; the chunks of a longer one write sums for select_bwd_sum, in fp32 and not yet scaled. With SHARE > 1 a
+    KV head has as many sets of lists, and so of gradients, for the caller to add up. A token's last HIDDEN keys do not count.
     """
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
@@ -48,9 +49,10 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
     if (n >= length) | ((r0 > 0) & (r0 >= listed)):         # an empty list has a chunk, which writes zeros
         return
     bound = tl.minimum(first + LSEL, length)
-    kt = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, group, 0, D, DP, BN))
-    kt2 = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, group, DP, D - DP, DT, BN)) if DT else None
-    vt = tl.trans(load_keys(Rows(V, svt, svh), start, length, n, group, 0, E, EP, BN))
+    head = group // SHARE if SHARE > 1 else group
+    kt = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, head, 0, D, DP, BN))
+    kt2 = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, head, DP, D - DP, DT, BN)) if DT else None
+    vt = tl.trans(load_keys(Rows(V, svt, svh), start, length, n, head, 0, E, EP, BN))
     entries = tl.minimum(listed - r0, CHUNK)
     tokens = INV + group * T * NSEL + entry0 + r0
     rows = tl.arange(0, BM)
@@ -59,7 +61,7 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
     dv = tl.zeros((BN, EP), tl.float32)
     for r in range(0, entries, BT):
         t = tl.load(tokens + tl.minimum(r + rows // G, entries - 1))
-        newest = tl.where(rows // G < tl.minimum(BT, entries - r), tl.minimum(t, bound - 1), -1)    # idle rows see nothing
+        newest = tl.where(rows // G < tl.minimum(BT, entries - r), tl.minimum(t - HIDDEN if HIDDEN else t, bound - 1), -1)    # idle rows see nothing
         tile = Tile(start, length, 0, group, t.to(tl.int64), rows % G, newest >= 0, start, length)   # listed tokens may lie far apart
         dk, dk2, dv = query_step(Rows(Q, sqt, sqh), Rows(DO, sdot, sdoh), Rows(LSE, slset, slseh), Rows(DELTA, sdeltat, sdeltah), None, None,
                                  kt, kt2, vt, tile, n, scale, dk, dk2, dv, (newest[:, None], None),

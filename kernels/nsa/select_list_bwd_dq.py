@@ -30,8 +30,8 @@ def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, ns
                        G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
                        D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                        BM: tl.constexpr, BN: tl.constexpr,
-                       ACCUMULATE: tl.constexpr = 0):
-    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits."""
+                       ACCUMULATE: tl.constexpr = 0, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
+    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits. SHARE and HIDDEN as in select_list_fwd."""
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
     tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
@@ -46,6 +46,7 @@ def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, ns
     do = load_queries(Rows(DO, sdot, sdoh), tile, G, 0, E, EP)
     total = load_row_values(Rows(LSE, slset, slseh), tile, G) * LOG2E
     delta = load_row_values(Rows(DELTA, sdeltat, sdeltah), tile, G)
+    shift = group // SHARE - group if SHARE > 1 else 0       # from the list's number to that of its KV head
     dq = tl.zeros((BM, DP), tl.float32)
     dq2 = tl.zeros((BM, DT), tl.float32) if DT else 0.0
     entry = group * tl.num_programs(0) + number
@@ -57,8 +58,9 @@ def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, ns
         ahead = tl.load(entries + (i + 1) // STEPS, mask=i + 1 < steps, other=0)
         block = (pair & 0xffffffff).to(tl.int32)
         chosen = ((pair >> 32).to(tl.int32) >> (tile.t - t0)) & 1
-        newest = tl.where(chosen > 0, tile.t, -1)[:, None]
-        dq, dq2, unused = key_step(q, q2, do, Rows(K, skt, skh), Rows(V, svt, svh), tile, block * LSEL + i % STEPS * BN, scale, None, total, delta,
+        newest = tl.where(chosen > 0, tile.t - HIDDEN if HIDDEN else tile.t, -1)[:, None]
+        dq, dq2, unused = key_step(q, q2, do, Rows(K + shift * skh if SHARE > 1 else K, skt, skh),
+                                    Rows(V + shift * svh if SHARE > 1 else V, svt, svh), tile, block * LSEL + i % STEPS * BN, scale, None, total, delta,
                               dq, dq2, 0.0, (newest, (block + 1) * LSEL if LSEL % BN else None),
                               Pattern((), listed_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, BM, BN), True)
         pair = ahead

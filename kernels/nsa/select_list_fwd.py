@@ -27,8 +27,9 @@ from kernels.tiles import find_tile
 def select_list_fwd(Q, K, V, LISTS, COUNTS, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
                     G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                    BM: tl.constexpr, BN: tl.constexpr):
-    """One tile of (token, head) rows of one KV head: query t attends keys <= t of its selected blocks, each loaded once for all rows."""
+                    BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
+    """One tile of (token, head) rows of one list: query t attends keys <= t - HIDDEN of its selected blocks, each loaded once for all
+    rows. SHARE lists read the keys of one KV head."""
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
     tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
@@ -40,6 +41,7 @@ def select_list_fwd(Q, K, V, LISTS, COUNTS, O, LSE, CU, scale, nseq, sqt, sqh, s
     tile = query_tile(start, length, t0, group, start, length, G, BM)
     q = load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP)
     q2 = load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT) if DT else None
+    shift = group // SHARE - group if SHARE > 1 else 0       # from the list's number to that of its KV head
     peak = tl.full((BM,), float("-inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, EP), tl.float32)
@@ -50,8 +52,9 @@ def select_list_fwd(Q, K, V, LISTS, COUNTS, O, LSE, CU, scale, nseq, sqt, sqh, s
         pair = tl.load(entries + i // STEPS)     # bits of tokens, then the block in the low half
         block = (pair & 0xffffffff).to(tl.int32)
         chosen = ((pair >> 32).to(tl.int32) >> (tile.t - t0)) & 1
-        newest = tl.where(chosen > 0, tile.t, -1)[:, None]
-        peak, total, acc = key_step(q, q2, Rows(K, skt, skh), Rows(V, svt, svh), tile, block * LSEL + i % STEPS * BN, scale, None, peak, total,
+        newest = tl.where(chosen > 0, tile.t - HIDDEN if HIDDEN else tile.t, -1)[:, None]
+        peak, total, acc = key_step(q, q2, Rows(K + shift * skh if SHARE > 1 else K, skt, skh),
+                                    Rows(V + shift * svh if SHARE > 1 else V, svt, svh), tile, block * LSEL + i % STEPS * BN, scale, None, peak, total,
                                     acc, (newest, (block + 1) * LSEL if LSEL % BN else None),
                                     Pattern((), listed_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, BM, BN), True)
     store_output(Rows(O, sot, soh), Rows(LSE, slset, slseh), peak, total, acc, total, tile, Sizes(G, D, DP, DT, E, EP, BM, BN))

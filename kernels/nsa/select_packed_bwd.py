@@ -33,8 +33,8 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
                          G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, LP: tl.constexpr, NSEL: tl.constexpr,
                          D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, KW: tl.constexpr,
                          E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr,
-                         ACCUMULATE: tl.constexpr = 0):
-    """dq of one token, all heads of one KV head. KT [Hkv, tiles, DP + DT, LP], KP [Hkv, tiles, LP, KW], VT [Hkv, tiles, EP, LP]."""
+                         ACCUMULATE: tl.constexpr = 0, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
+    """dq of one token, all heads of one list; SHARE and HIDDEN as in select_packed_fwd. KT [Hkv, tiles, DP + DT, LP], KP [Hkv, tiles, LP, KW], VT [Hkv, tiles, EP, LP]."""
     sequence, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
     if t >= length:
@@ -53,11 +53,12 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
     cols = tl.arange(0, STEP)
     dims = tl.arange(0, DP)
     e = tl.arange(0, EP)
-    first = group * tiles + start // LSEL + sequence         # the first block of the sequence
+    head = group // SHARE if SHARE > 1 else group
+    first = head * tiles + start // LSEL + sequence          # the first block of the sequence
     for r in range(0, NSEL):
         block = pick_block(row, r, t // LSEL, NSEL)          # -1: an empty range of keys
         low = tl.maximum(block, 0) * LSEL
-        bound = tl.minimum((block + 1) * LSEL, t + 1) - low
+        bound = tl.minimum((block + 1) * LSEL, (t - HIDDEN if HIDDEN else t) + 1) - low
         packed = first + tl.maximum(block, 0)
         for n in range(0, bound, STEP):
             kt = tl.load(KT + packed * ((DP + DT) * LP) + n + dims[:, None] * LP + cols[None, :])

@@ -68,8 +68,10 @@ def pack_keys(K, V, KP, VP, CU, nseq, tiles, skt, skh, svt, svh,
 @triton.jit(do_not_specialize=["T", "nseq", "tiles"])
 def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sqh, sot, soh, slset, slseh,
                       G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, LP: tl.constexpr, NSEL: tl.constexpr,
-                      D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
-    """One token, all heads of one KV head: select_fwd from the blocks that pack_keys wrote."""
+                      D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr,
+                      SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
+    """One token, all heads of one list: select_fwd from the blocks that pack_keys wrote. SHARE lists read the blocks of one KV head; the
+    last HIDDEN keys up to the query do not count."""
     sequence, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
     if t >= length:
@@ -87,11 +89,12 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
     cols = tl.arange(0, STEP)
     dims = tl.arange(0, DP)
     e = tl.arange(0, EP)
-    first = group * tiles + start // LSEL + sequence         # the first block of the sequence
+    head = group // SHARE if SHARE > 1 else group
+    first = head * tiles + start // LSEL + sequence          # the first block of the sequence
     for r in range(0, NSEL):
         block = pick_block(row, r, t // LSEL, NSEL)          # -1: an empty range of keys
         low = tl.maximum(block, 0) * LSEL
-        bound = tl.minimum((block + 1) * LSEL, t + 1) - low
+        bound = tl.minimum((block + 1) * LSEL, (t - HIDDEN if HIDDEN else t) + 1) - low
         packed = first + tl.maximum(block, 0)
         for n in range(0, bound, STEP):
             k = tl.load(KP + packed * ((DP + DT) * LP) + n + dims[:, None] * LP + cols[None, :])
