@@ -19,7 +19,8 @@ using torch::CppFunction;
 // keep their types.
 bool isOperand(std::string_view name) {
   return name == "q" || name == "k" || name == "v" || name.starts_with("k_") ||
-         name.starts_with("v_") || name == "hidden" || name == "weight";
+         name.starts_with("v_") || name == "extra_k" || name == "extra_v" ||
+         name == "hidden" || name == "weight";
 }
 bool isFilter(std::string_view name) { return name.ends_with("_filter"); }
 
@@ -69,8 +70,8 @@ void implement(torch::Library &m) {
   for (const char *name :
        {"nsa_attention", "nsa_gated_attention", "nsa_compressed_attention",
         "nsa_compressed_selection", "nsa_select", "nsa_select_scores",
-        "nsa_selected_attention", "nsa_window_attention", "dense_attention",
-        "custom_attention", "linear_cross_entropy"})
+        "nsa_selected_attention", "selected_attention", "nsa_window_attention",
+        "dense_attention", "custom_attention", "linear_cross_entropy"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&narrowOperands<device>>());
   m.impl("nsa_combine",
          CppFunction::makeFromBoxedFunction<&widenBranches<device>>());

@@ -53,10 +53,10 @@ using torch::CppFunction;
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   for (const char *name :
        {"nsa_compress_backward", "nsa_compressed_attention_backward",
-        "nsa_selected_attention_backward", "nsa_window_attention_backward",
-        "nsa_combine_backward", "nsa_compress_pair_backward",
-        "nsa_gated_attention_backward", "nsa_listed_attention",
-        "nsa_compressed_selection", "decode_compressed",
+        "nsa_selected_attention_backward", "selected_attention_backward",
+        "nsa_window_attention_backward", "nsa_combine_backward",
+        "nsa_compress_pair_backward", "nsa_gated_attention_backward",
+        "nsa_listed_attention", "nsa_compressed_selection", "decode_compressed",
         "dense_attention_backward", "rms_norm_backward",
         "residual_norm_backward", "linear_cross_entropy_backward"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&refuseGradient>());

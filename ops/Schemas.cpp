@@ -98,7 +98,23 @@ TORCH_LIBRARY(tessera, m) {
         "SymInt max_seqlen, "
         "int selection_length, float? scale=None) -> (Tensor, Tensor, Tensor)");
 
-  // The same in two steps: the lists of tiles of tokens, then attention.
+  // Any selection of blocks, with a window, a sink and a second stream of keys
+  // in one softmax.
+  m.def("selected_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
+        "SymInt max_seqlen, Tensor indices, int block, *, int window=0, "
+        "Tensor? sink=None, Tensor? extra_k=None, Tensor? extra_v=None, "
+        "Tensor? extra_cu_seqlens=None, int extra_length=1, int "
+        "extra_stride=1, float? scale=None) -> (Tensor o, Tensor lse)");
+  m.def("selected_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor "
+        "q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens, "
+        "SymInt max_seqlen, Tensor indices, int block, *, int window=0, "
+        "Tensor? sink=None, Tensor? extra_k=None, Tensor? extra_v=None, "
+        "Tensor? extra_cu_seqlens=None, int extra_length=1, int "
+        "extra_stride=1, float? scale=None) -> (Tensor, Tensor, Tensor, "
+        "Tensor, Tensor, Tensor)");
+
+  // nsa_selected_attention in two steps: the lists of tiles of tokens, then
+  // attention.
   m.def("nsa_block_lists(Tensor indices, Tensor cu_seqlens, SymInt max_seqlen, "
         "int selection_length, int group) -> (Tensor lists, Tensor counts)");
   m.def("nsa_listed_attention(Tensor q, Tensor k, Tensor v, Tensor indices, "

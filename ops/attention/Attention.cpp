@@ -137,6 +137,8 @@ at::Tensor Attention::emptyRows() const {
   return at::empty({tokens, queryHeads}, q.options().dtype(at::kFloat));
 }
 
+Output Attention::newOutput() const { return {emptyOutput(), emptyRows()}; }
+
 std::tuple<at::Tensor, at::Tensor> Attention::noKeys() const {
   return {at::zeros({tokens, queryHeads, valueDim}, q.options()),
           byHeads(at::full({tokens, queryHeads},
@@ -171,23 +173,29 @@ metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v) {
           at::empty_symint(v.sym_sizes(), v.options())};
 }
 
-std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
-                                                 const Branch &branch,
-                                                 const char *file,
-                                                 const char *kernel) {
-  at::Tensor o = a.emptyOutput(), lse = a.emptyRows();
+void launchForward(const Attention &a, const Branch &branch, const char *file,
+                   const char *kernel, const Output &to) {
   Launch launch(file, kernel);
   launch.tensor(a.q).tensor(a.k).tensor(a.v);
   for (const at::Tensor &tensor : branch.afterInputs)
     launch.tensor(tensor);
-  launch.tensor(o).tensor(lse).tensor(a.cuSeqlens);
+  launch.tensor(to.o).tensor(to.lse).tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
   applyScale(launch, a, branch);
-  launch.strides(a.q).strides(a.k).strides(a.v).strides(o).strides(lse);
+  launch.strides(a.q).strides(a.k).strides(a.v);
+  launch.strides(to.o).strides(to.lse);
   applyCommon(launch, a, branch);
   runTokenTiles(launch, a);
-  return {o, byHeads(lse)};
+}
+
+std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
+                                                 const Branch &branch,
+                                                 const char *file,
+                                                 const char *kernel) {
+  const Output to = a.newOutput();
+  launchForward(a, branch, file, kernel, to);
+  return {to.o, byHeads(to.lse)};
 }
 
 void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
@@ -214,8 +222,10 @@ void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
 std::tuple<at::Tensor, at::Tensor>
 launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
            const char *file, const char *kernel) {
-  at::Tensor dk = at::empty(a.k.sizes(), a.k.options());
-  at::Tensor dv = at::empty(a.v.sizes(), a.v.options());
+  const auto options =
+      a.k.options().dtype(branch.gradients.value_or(a.k.scalar_type()));
+  at::Tensor dk = at::empty(a.k.sizes(), options);
+  at::Tensor dv = at::empty(a.v.sizes(), options);
   Launch launch(file, kernel, backwardOptions(a));
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
   launch.tensor(rows.lse).tensor(rows.delta);

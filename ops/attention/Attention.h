@@ -14,6 +14,11 @@
 
 namespace tessera::runtime {
 
+// Where a forward pass writes: o [T, Hq, E], lse fp32 [T, Hq].
+struct Output {
+  at::Tensor o, lse;
+};
+
 // Checked inputs of an attention op, last dimensions unit-stride.
 struct Attention {
   const char *op;
@@ -27,6 +32,7 @@ struct Attention {
   // fp32, one number for each token and head of an output: [T, Hq], stored by
   // tokens, so that the heads of one token are neighbours.
   at::Tensor emptyRows() const;
+  Output newOutput() const;
   // Outputs of rows without keys: zeros, and -inf as the op returns it.
   std::tuple<at::Tensor, at::Tensor> noKeys() const;
   std::tuple<at::Tensor, at::Tensor, at::Tensor> zeroGradients() const;
@@ -102,6 +108,8 @@ struct Branch {
   std::vector<at::Tensor> afterRows = {};
   std::vector<int64_t> afterSequences = {};
   int64_t parts = 1;
+  // Type of dk and dv; by default that of k.
+  std::optional<at::ScalarType> gradients = {};
   // Whether dq, dk and dv take wideTiles() where rows are not heavy, too.
   bool ownTiles = false;
 };
@@ -114,8 +122,10 @@ inline at::Tensor byTokens(const at::Tensor &lse) { return lse.t(); }
 // shape or type.
 at::Tensor lseRows(const Attention &a, const at::Tensor &lse);
 
-// Kernels tiled over (token, head of the group) rows. Returns o and lse as the
-// op does; lse and delta below are [T, Hq] with any strides.
+// Kernels tiled over (token, head of the group) rows. The second returns o and
+// lse as the op does; lse and delta below are [T, Hq] with any strides.
+void launchForward(const Attention &a, const Branch &branch, const char *file,
+                   const char *kernel, const Output &to);
 std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
                                                  const Branch &branch,
                                                  const char *file,

@@ -27,6 +27,24 @@ struct BlockLists {
   at::Tensor counts; // int32 [Hkv, tiles]
 };
 
+// The blocks that each query attends to.
+struct Selection {
+  at::Tensor indices; // int32 [lists, T, n]
+  int64_t length;     // tokens of a block
+  int64_t hidden = 0; // the last keys up to the query that do not count
+  // Lists of each key/value head. With more than one the passes take an
+  // Attention with a key head for each list (perList()), whose k and v have
+  // their true heads.
+  int64_t share = 1;
+  // Type of dk and dv; by default that of k.
+  std::optional<at::ScalarType> gradients = {};
+  // Whether programs visit blocks instead of tokens (BlockPasses.h).
+  bool byBlocks = false;
+};
+
+// The constants of the kernels for `of`; none for the default rule.
+Constants keyRule(const Selection &of);
+
 // Throws c10::ValueError for indices other than int32 [Hkv, T, n].
 void checkIndices(const Attention &a, const at::Tensor &indices,
                   int64_t selectionLength);
@@ -39,28 +57,36 @@ BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
                       int64_t maxSeqlen, int64_t selectionLength,
                       int64_t group);
 
+// Tokens of a tile of those lists.
+int64_t listTokens(int64_t group, int64_t maxSeqlen, int64_t selected,
+                   int64_t selectionLength);
+
 // Whether the selected branch of these queries reads packed keys in place of
 // lists: on a CPU.
 bool readsPackedKeys(const at::Tensor &q);
 
-// Each takes checked inputs, writes or adds dq, and returns (dk, dv).
-// The compressed ones are for addParts or addBoth where there are several
-// parts.
+// Each takes checked inputs, writes or adds dq, and returns (dk, dv), in type
+// `gradients` if it is given. `stream`: a sequence may have any number of rows
+// in a.k, not only as many as compression makes. The compressed ones are for
+// addParts or addBoth where there are several parts.
 CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
                                     int64_t length, int64_t stride,
                                     const RowGradient &rows,
-                                    const QueryGradient &to);
-// There is a token and a selected block. Makes the lists itself where they are
-// needed and undefined. Adds up `parts`, too, which may be null.
+                                    const QueryGradient &to,
+                                    bool stream = false);
+// There is a token and a selected block. Both make the lists themselves where
+// they are needed and undefined; with lists the forward pass reads them on
+// every device. The second adds up `parts`, too, which may be null.
+void selectedForward(const Attention &a, const Selection &of, BlockLists lists,
+                     const Output &to);
 std::tuple<at::Tensor, at::Tensor>
-selectedGradients(const Attention &a, const at::Tensor &indices,
-                  BlockLists lists, int64_t selectionLength,
+selectedGradients(const Attention &a, const Selection &of, BlockLists lists,
                   const RowGradient &rows, const QueryGradient &to,
                   const CompressedParts *parts = nullptr);
 // window > 0
-std::tuple<at::Tensor, at::Tensor> windowGradients(const Attention &a,
-                                                   int64_t window,
-                                                   const RowGradient &rows,
-                                                   const QueryGradient &to);
+std::tuple<at::Tensor, at::Tensor>
+windowGradients(const Attention &a, int64_t window, const RowGradient &rows,
+                const QueryGradient &to,
+                std::optional<at::ScalarType> gradients = {});
 
 } // namespace tessera::runtime

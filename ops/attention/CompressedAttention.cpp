@@ -105,10 +105,12 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
                                     int64_t length, int64_t stride,
                                     const RowGradient &rows,
-                                    const QueryGradient &to) {
+                                    const QueryGradient &to, bool stream) {
   const char *file = "kernels/nsa/cmp_bwd.py";
   Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
   branch.ownTiles = true;
+  if (stream)
+    branch.constants.emplace_back("STREAM", 1);
   launchDq(a, branch, rows, to, file, "cmp_bwd_dq");
   // A CPU has few processors, which whole tiles of keys keep busy.
   const int64_t parts =

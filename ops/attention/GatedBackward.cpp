@@ -118,10 +118,10 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
   const auto [dkSel, dvSel] =
       !selects
           ? none(pairs[2], pairs[3])
-          : selectedGradients(
-                sel, indices,
-                lists.empty() ? BlockLists{} : BlockLists{lists[0], lists[1]},
-                selectionLength, rows.branches[1], {dq, true}, &parts);
+          : selectedGradients(sel, {indices, selectionLength},
+                              lists.empty() ? BlockLists{}
+                                            : BlockLists{lists[0], lists[1]},
+                              rows.branches[1], {dq, true}, &parts);
   const auto [dkWin, dvWin] =
       window == 0 ? none(pairs[4], pairs[5])
                   : windowGradients(win, window, rows.branches[2], {dq, true});

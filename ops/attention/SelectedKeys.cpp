@@ -13,13 +13,6 @@ namespace selected_keys_op {
 
 using at::Tensor;
 
-// For each key head and block, the tokens that selected it, ascending.
-struct InverseIndex {
-  Tensor offsets; // int32 [Hkv, blocks + 1]
-  Tensor tokens;  // int32 [Hkv, T * n]
-  int64_t blocks; // of all sequences, numbered as tiles are; some are empty
-};
-
 constexpr const char *indexFile = "kernels/nsa/inverse_index.py";
 
 // A tile's picks are sorted at once: this many, in as many tokens as that
@@ -32,18 +25,36 @@ int64_t sortedTokens(int64_t selected, bool onCpu) {
   return std::clamp<int64_t>(picks / nextPowerOfTwo(selected), 8, 128);
 }
 
-InverseIndex invert(const Attention &a, const Tensor &indices,
+// More tokens than a sequence has.
+constexpr int64_t kWholeLists = int64_t(1) << 30;
+
+constexpr const char *file = "kernels/nsa/select_bwd_dkdv.py";
+
+// x [T, Hkv * lists, size] -> [T, Hkv, size] in the given type.
+Tensor addLists(const Tensor &x, int64_t lists, at::ScalarType type) {
+  if (lists == 1)
+    return x;
+  return x.unflatten(1, {x.size(1) / lists, lists}).sum(2).to(type);
+}
+
+} // namespace selected_keys_op
+} // namespace
+
+InverseIndex invert(const Attention &a, const at::Tensor &indices,
                     int64_t selectionLength, bool onCpu) {
+  using namespace selected_keys_op;
   InverseIndex inverse;
   inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
 
   const int64_t selected = indices.size(2),
                 tokens = sortedTokens(selected, onCpu);
   const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
+  inverse.tiles = tiles;
+  inverse.tileTokens = tokens;
   const auto options = indices.options();
   // Of each block in each tile, how many tokens, and where they begin.
   Tensor counts = at::empty({a.keyHeads, tiles, inverse.blocks}, options);
-  Tensor starts = at::empty(counts.sizes(), options);
+  inverse.starts = at::empty(counts.sizes(), options);
   inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
   inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
   const auto overTokens = [&](Launch &launch) {
@@ -56,21 +67,14 @@ InverseIndex invert(const Attention &a, const Tensor &indices,
   Launch count(indexFile, "inverse_count");
   overTokens(count.tensor(indices).tensor(counts));
   Launch prefix(indexFile, "inverse_prefix");
-  prefix.tensor(counts).tensor(starts).tensor(inverse.offsets);
+  prefix.tensor(counts).tensor(inverse.starts).tensor(inverse.offsets);
   prefix.integer(tiles).integer(inverse.blocks).sequence(a.maxSeqlen);
   prefix.run(ceilDiv(inverse.blocks + 1, prefix.tile("BC")), a.keyHeads);
   Launch fill(indexFile, "inverse_fill");
-  overTokens(fill.tensor(indices).tensor(starts).tensor(inverse.tokens));
+  overTokens(
+      fill.tensor(indices).tensor(inverse.starts).tensor(inverse.tokens));
   return inverse;
 }
-
-// More tokens than a sequence has.
-constexpr int64_t kWholeLists = int64_t(1) << 30;
-
-constexpr const char *file = "kernels/nsa/select_bwd_dkdv.py";
-
-} // namespace selected_keys_op
-} // namespace
 
 int64_t chunkTokens(int64_t selected, int64_t selectionLength) {
   const auto half = static_cast<uint64_t>(selected * selectionLength / 2);
@@ -78,12 +82,12 @@ int64_t chunkTokens(int64_t selected, int64_t selectionLength) {
 }
 
 std::tuple<at::Tensor, at::Tensor>
-selectedDkDv(const Attention &a, const at::Tensor &indices,
-             int64_t selectionLength, const RowGradient &rows, bool whole,
-             const CompressedParts *parts) {
+selectedDkDv(const Attention &a, const Selection &of, const RowGradient &rows,
+             bool whole, const CompressedParts *parts) {
   using namespace selected_keys_op;
-  const InverseIndex inverse = invert(a, indices, selectionLength, whole);
-  const int64_t selected = indices.size(2);
+  const int64_t selectionLength = of.length;
+  const InverseIndex inverse = invert(a, of.indices, selectionLength, whole);
+  const int64_t selected = of.indices.size(2);
   // A list has each token of its sequence at most once.
   const int64_t chunk =
       whole ? kWholeLists : chunkTokens(selected, selectionLength);
@@ -92,8 +96,11 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
   const Tensor part = at::empty(
       {a.keyHeads, cut ? chunks : 0, selectionLength, a.keyDim + a.valueDim},
       rows.lse.options());
-  Tensor dk = at::empty(a.k.sizes(), a.k.options()),
-         dv = at::empty(a.v.sizes(), a.v.options());
+  const auto type = of.gradients.value_or(a.k.scalar_type());
+  const auto options = a.k.options().dtype(of.share > 1 ? at::kFloat : type);
+  // With several lists for each key head, the gradients by lists.
+  const Tensor dk = at::empty({a.tokens, a.keyHeads, a.keyDim}, options),
+               dv = at::empty({a.tokens, a.keyHeads, a.valueDim}, options);
 
   Launch launch(file, "select_bwd_dkdv", backwardOptions(a));
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
@@ -108,6 +115,8 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
   launch.strides(rows.lse).strides(rows.delta);
   launch.constant("G", a.group).constant("LSEL", selectionLength);
   launch.constant("NSEL", selected).constant("CHUNK", chunk);
+  for (const auto &[name, value] : keyRule(of))
+    launch.constant(name, value);
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
   wholeTokens(launch, a.group);
@@ -119,7 +128,7 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
     addBoth(a, made, *parts);
   else if (cut)
     addChunks(a, made);
-  return {dk, dv};
+  return {addLists(dk, of.share, type), addLists(dv, of.share, type)};
 }
 
 } // namespace tessera::runtime

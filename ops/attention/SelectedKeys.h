@@ -4,9 +4,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ops/attention/BranchSums.h"
+#include "ops/attention/Branches.h"
 
 namespace tessera::runtime {
+
+// For each list and block, the tokens that selected it, ascending
+// (docs/kernels.md).
+struct InverseIndex {
+  at::Tensor offsets; // int32 [lists, blocks + 1]: PTR
+  at::Tensor starts;  // int32 [lists, tiles, blocks]: of each tile's tokens
+  at::Tensor tokens;  // int32 [lists, T * n]: INV
+  int64_t blocks;     // of all sequences, numbered as tiles are; some are empty
+  int64_t tiles, tileTokens;
+};
+
+// `onCpu`: with tiles that suit a CPU.
+InverseIndex invert(const Attention &a, const at::Tensor &indices,
+                    int64_t selectionLength, bool onCpu);
 
 // How many tokens of a block's list one program takes: half of the mean n * l'
 // of a list, down to a power of two, and at least 64. There is less than one
@@ -14,15 +28,15 @@ namespace tessera::runtime {
 // chunk is longer than 1.5 times their mean, whatever the indices are.
 int64_t chunkTokens(int64_t selected, int64_t selectionLength);
 
-// dk and dv of a.k and a.v. indices: int32 [Hkv, T, n]. `whole`: a block's list
-// is never cut, which takes no scratch memory; else this takes fp32 [Hkv, T * n
-// / chunk + blocks, l', D + E] where a list can have more than a chunk: T * (n
+// dk and dv of a.k and a.v; `of` may have several lists for each key head,
+// whose gradients are added in fp32 and in order. `whole`: a block's list is
+// never cut, which takes no scratch memory; else this takes fp32 [Hkv, T * n /
+// chunk + blocks, l', D + E] where a list can have more than a chunk: T * (n
 // * l' / chunk + 1) * (D + E) numbers for each key head, and as much for a
 // block of l' once more for each sequence. Where `parts` has several its sums
 // are made, too, in the launch that adds up chunks.
 std::tuple<at::Tensor, at::Tensor>
-selectedDkDv(const Attention &a, const at::Tensor &indices,
-             int64_t selectionLength, const RowGradient &rows, bool whole,
-             const CompressedParts *parts = nullptr);
+selectedDkDv(const Attention &a, const Selection &of, const RowGradient &rows,
+             bool whole, const CompressedParts *parts = nullptr);
 
 } // namespace tessera::runtime

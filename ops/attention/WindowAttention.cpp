@@ -84,13 +84,14 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 } // namespace window_attention_op
 } // namespace
 
-std::tuple<at::Tensor, at::Tensor> windowGradients(const Attention &a,
-                                                   int64_t window,
-                                                   const RowGradient &rows,
-                                                   const QueryGradient &to) {
+std::tuple<at::Tensor, at::Tensor>
+windowGradients(const Attention &a, int64_t window, const RowGradient &rows,
+                const QueryGradient &to,
+                std::optional<at::ScalarType> gradients) {
   const char *file = "kernels/nsa/window_bwd.py";
   Branch branch{{{"W", window}}};
   branch.ownTiles = true;
+  branch.gradients = gradients;
   launchDq(a, branch, rows, to, file, "window_bwd_dq");
   return launchDkDv(a, branch, rows, file, "window_bwd_dkdv");
 }

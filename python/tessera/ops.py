@@ -13,6 +13,7 @@ nsa_select = _ops.nsa_select
 nsa_select_scores = _ops.nsa_select_scores
 nsa_ranges = _ops.nsa_ranges
 nsa_selected_attention = _ops.nsa_selected_attention
+selected_attention = _ops.selected_attention
 nsa_window_attention = _ops.nsa_window_attention
 nsa_combine = _ops.nsa_combine
 nsa_attention = _ops.nsa_attention

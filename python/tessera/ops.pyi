@@ -43,6 +43,14 @@ def nsa_selected_attention(
 ) -> tuple[Tensor, Tensor]:
     """(o [T, Hq, E], lse fp32 [Hq, T]) over the selected blocks."""
 
+def selected_attention(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, indices: Tensor, block: int, *, window: int = 0,
+    sink: Tensor | None = None, extra_k: Tensor | None = None, extra_v: Tensor | None = None, extra_cu_seqlens: Tensor | None = None,
+    extra_length: int = 1, extra_stride: int = 1, scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(o [T, Hq, E], lse fp32 [Hq, T]) over any selection of blocks, indices int32 [1 or Hkv or Hq, T, n], with a window, a sink and a
+    second stream of keys in one softmax."""
+
 def nsa_window_attention(
     q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, window: int, scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:

@@ -30,6 +30,8 @@ def examples():
     wk, wv = some(LENGTH, SIZE), some(LENGTH, VALUE_SIZE)
     qkv, packed = dict(q=q, k=k, v=v), dict(cu_seqlens=cu, max_seqlen=longest)
     back = dict(grad_o=grad, grad_lse=some(HEADS, TOKENS), o=o, lse=lse)
+    chosen = dict(**qkv, **packed, indices=indices, block=BLOCK, window=4, sink=some(HEADS), extra_k=some(7, KEY_HEADS, SIZE),
+                  extra_v=some(7, KEY_HEADS, VALUE_SIZE), extra_cu_seqlens=torch.tensor([0, 5, 7], dtype=torch.int32))
     blocks = dict(block_length=LENGTH, block_stride=STRIDE)
     compressed = dict(q=q, k_cmp=kc, v_cmp=vc, cu_cmp=cmp, **packed, **blocks)
     choice = dict(selection_length=BLOCK, selected=SELECTED)
@@ -55,6 +57,8 @@ def examples():
         "nsa_ranges": dict(indices=indices, selection_length=BLOCK, **packed),
         "nsa_selected_attention": dict(**qkv, indices=indices, selection_length=BLOCK, **packed),
         "nsa_selected_attention_backward": dict(**qkv, **back, indices=indices, selection_length=BLOCK, **packed),
+        "selected_attention": chosen,
+        "selected_attention_backward": {**chosen, **back},
         "nsa_block_lists": dict(indices=indices, selection_length=BLOCK, group=HEADS // KEY_HEADS, **packed),
         "nsa_listed_attention": dict(**qkv, indices=indices, lists=lists, counts=counts, selection_length=BLOCK, **packed),
         "nsa_window_attention": dict(**qkv, window=4, **packed),
@@ -93,6 +97,8 @@ def free(op, name, index, dimension, size):
     if dimension == 1 and size in {1, HEADS} and (op, name) in {
             ("nsa_select", "k_cmp"), ("nsa_select_scores", "k_cmp"), ("nsa_combine", "gate_logits")}:
         return True                              # other key heads, which this tensor alone tells
+    if name == "indices" and op.startswith("selected_attention"):
+        return dimension == 2 or dimension == 0 and size in (1, KEY_HEADS, HEADS)
     if name == "indices" and dimension == 2:     # any number of blocks is selected
         return op in {"nsa_ranges", "nsa_block_lists", "nsa_selected_attention", "nsa_selected_attention_backward", "decode_attention"}
     if name in {"v", "v_cmp", "v_sel", "v_win"} and dimension == (3 if op.startswith("decode") else 2):

@@ -1,0 +1,104 @@
+// ops/attention/BlockPasses.cpp - the forward pass and dq of selected blocks by
+// programs that visit blocks with the tokens that selected them.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attention/BlockPasses.h"
+#include "ops/attention/SelectedKeys.h"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <algorithm>
+#include <limits>
+
+namespace tessera::runtime {
+namespace {
+namespace block_passes {
+
+using at::Tensor;
+
+constexpr const char *file = "kernels/nsa/select_blocks.py";
+
+constexpr int64_t kFewHeads = 2;
+
+// A program's tokens: so many that each block has on average kListedTokens of
+// them, if selections differ, and a multiple of a tile of the inverse index.
+constexpr int64_t kListedTokens = 64, kLeastSpan = 256, kMostSpan = 1 << 20;
+
+int64_t spanOf(const Attention &a, const Selection &of) {
+  const int64_t selected = of.indices.size(2) * of.length;
+  return std::clamp(
+      nextPowerOfTwo(ceilDiv(kListedTokens * a.maxSeqlen, selected)),
+      kLeastSpan, kMostSpan);
+}
+
+void addIndex(Launch &launch, const InverseIndex &inverse) {
+  launch.tensor(inverse.offsets).tensor(inverse.starts).tensor(inverse.tokens);
+}
+
+void addSizes(Launch &launch, const Attention &a, const InverseIndex &inverse) {
+  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
+  launch.integer(a.sequences).integer(inverse.blocks).integer(inverse.tiles);
+  launch.strides(a.q).strides(a.k).strides(a.v);
+}
+
+void runSpans(Launch &launch, const Attention &a, const Selection &of,
+              const InverseIndex &inverse) {
+  const int64_t span = spanOf(a, of);
+  launch.constant("G", a.group).constant("LSEL", of.length);
+  launch.constant("NSEL", of.indices.size(2));
+  launch.constant("BT", inverse.tileTokens).constant("SPAN", span);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
+  for (const auto &[name, value] : keyRule(of))
+    launch.constant(name, value);
+  launch.sequence(a.maxSeqlen);
+  launch.run(tileCount(a.tokens, span, a.sequences), a.keyHeads);
+}
+
+} // namespace block_passes
+} // namespace
+
+bool visitsBlocks(const Attention &listed) {
+  return takesCpuKernels(listed.q) && listed.group <= block_passes::kFewHeads;
+}
+
+void blocksForward(const Attention &a, const Selection &of, const Output &to) {
+  using namespace block_passes;
+  const InverseIndex inverse = invert(a, of.indices, of.length, true);
+  const auto numbers = to.lse.options();
+  const Tensor sums = at::zeros(
+      {a.keyHeads, a.tokens, a.group, nextPowerOfTwo(a.valueDim)}, numbers);
+  const Tensor state = at::zeros({2, a.keyHeads, a.tokens, a.group}, numbers);
+  state[0].fill_(-std::numeric_limits<float>::infinity());
+  Launch launch(file, "select_blocks_fwd");
+  launch.tensor(a.q).tensor(a.k).tensor(a.v);
+  addIndex(launch, inverse);
+  launch.tensor(sums).tensor(state).tensor(to.o).tensor(to.lse);
+  addSizes(launch, a, inverse);
+  launch.strides(to.o).strides(to.lse);
+  runSpans(launch, a, of, inverse);
+}
+
+void blocksDq(const Attention &a, const Selection &of, const RowGradient &rows,
+              const QueryGradient &to) {
+  using namespace block_passes;
+  const InverseIndex inverse = invert(a, of.indices, of.length, true);
+  const bool inPlace = to.dq.scalar_type() == at::kFloat;
+  const Tensor dq =
+      inPlace ? to.dq
+              : at::zeros(to.dq.sizes(), to.dq.options().dtype(at::kFloat));
+  if (inPlace && !to.add)
+    dq.zero_();
+  Launch launch(file, "select_blocks_bwd_dq");
+  launch.tensor(a.q).tensor(a.k).tensor(a.v);
+  addIndex(launch, inverse);
+  launch.tensor(rows.gradO).tensor(rows.lse).tensor(rows.delta).tensor(dq);
+  addSizes(launch, a, inverse);
+  launch.strides(rows.gradO).strides(dq);
+  launch.strides(rows.lse).strides(rows.delta);
+  runSpans(launch, a, of, inverse);
+  if (inPlace)
+    return;
+  to.add ? to.dq.add_(dq) : to.dq.copy_(dq);
+}
+
+} // namespace tessera::runtime

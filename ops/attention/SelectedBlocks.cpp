@@ -1,0 +1,237 @@
+// ops/attention/SelectedBlocks.cpp - the passes over selected blocks, for all
+// ops that have such a branch.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attention/BlockPasses.h"
+#include "ops/attention/Branches.h"
+#include "ops/attention/SelectedKeys.h"
+#include "ops/launch/EmptyTensor.h"
+#include "runtime/launch/LaunchDevice.h"
+#include "support/Options.h"
+
+#include <ATen/ops/empty.h>
+
+namespace tessera::runtime {
+namespace {
+namespace selected_blocks {
+
+using at::Tensor;
+
+// A tile multiplies all its rows by every block that one of its tokens
+// selected. Where a sequence has hardly more blocks than one token selects,
+// tokens share most of them; else a tile holds few tokens.
+constexpr int64_t kSharedBlocksPerSelected = 3, kFewTokens = 4;
+
+int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
+                 int64_t selectionLength) {
+  const bool shared = ceilDiv(maxSeqlen, selectionLength) <=
+                      kSharedBlocksPerSelected * selected;
+  const int64_t few = nextPowerOfTwo(kFewTokens * group);
+  const int64_t most = 32 * nextPowerOfTwo(group); // a bit each in a word
+  const int64_t rows =
+      std::min(most, shared ? 64 : std::clamp<int64_t>(few, 16, 64));
+  return std::max(rows, nextPowerOfTwo(group));
+}
+
+// What the kernels of tiles take in place of indices (docs/kernels.md).
+Branch branchOf(const Attention &a, const Selection &of,
+                const BlockLists &lists) {
+  const int64_t selected = of.indices.size(2);
+  Branch branch{{{"LSEL", of.length}, {"NSEL", selected}},
+                {lists.lists, lists.counts}};
+  for (const auto &constant : keyRule(of))
+    branch.constants.push_back(constant);
+  if (a.group <= kLeastTileRows) // else it is set already
+    branch.constants.push_back(
+        {"BM", tileRows(a.group, a.maxSeqlen, selected, of.length)});
+  return branch;
+}
+
+// Blocks of l' rows as pack_keys writes them (docs/kernels.md).
+struct PackedBlocks {
+  Tensor transposed; // [Hkv, tiles, first + tail, keys]
+  Tensor rows;       // [Hkv, tiles, keys, nextPowerOfTwo(size)]
+  int64_t tiles, keys;
+};
+
+constexpr const char *packedForward = "kernels/nsa/select_packed_fwd.py";
+
+// `columns` transposed, in slices as `slices` says, and `rows` row by row; both
+// [T, Hkv, size].
+PackedBlocks pack(const Attention &a, const Tensor &columns, HeadSlices slices,
+                  const Tensor &rows, int64_t selectionLength) {
+  const int64_t heads = columns.size(1); // a.keyHeads may count lists
+  PackedBlocks to;
+  to.tiles = tileCount(a.tokens, selectionLength, a.sequences);
+  to.keys = std::max<int64_t>(16, nextPowerOfTwo(selectionLength)); // of a dot
+  const int64_t width = nextPowerOfTwo(rows.size(2));
+  to.transposed =
+      emptyTensor({heads, to.tiles, slices.first + slices.tail, to.keys},
+                  columns.options());
+  to.rows = emptyTensor({heads, to.tiles, to.keys, width}, rows.options());
+  Launch launch(packedForward, "pack_keys");
+  launch.tensor(columns).tensor(rows).tensor(to.transposed).tensor(to.rows);
+  launch.tensor(a.cuSeqlens).integer(a.sequences).integer(to.tiles);
+  launch.strides(columns).strides(rows);
+  launch.constant("LSEL", selectionLength).constant("LP", to.keys);
+  launch.constant("D", columns.size(2)).constant("DP", slices.first);
+  launch.constant("DT", slices.tail).padded("E", "EP", rows.size(2));
+  launch.sequence(a.maxSeqlen).run(to.tiles, heads);
+  return to;
+}
+
+// One program a token.
+void runTokens(Launch &launch, const Attention &a, const PackedBlocks &blocks,
+               const Selection &of) {
+  launch.padded("G", "GP", a.group).constant("NSEL", of.indices.size(2));
+  launch.constant("LSEL", of.length).constant("LP", blocks.keys);
+  for (const auto &[name, value] : keyRule(of))
+    launch.constant(name, value);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
+  launch.sequence(a.maxSeqlen);
+  launch.run(tileCount(a.tokens, 1, a.sequences), a.keyHeads);
+}
+
+void forwardPacked(const Attention &a, const Selection &of, const Output &to) {
+  const PackedBlocks blocks =
+      pack(a, a.k, headSlices(a.keyDim), a.v, of.length);
+  Launch launch(packedForward, "select_packed_fwd");
+  launch.tensor(a.q).tensor(blocks.transposed).tensor(blocks.rows);
+  launch.tensor(of.indices).tensor(to.o).tensor(to.lse);
+  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
+  launch.integer(a.sequences).integer(blocks.tiles);
+  launch.strides(a.q).strides(to.o).strides(to.lse);
+  runTokens(launch, a, blocks, of);
+}
+
+void dqPacked(const Attention &a, const Selection &of, const RowGradient &rows,
+              const QueryGradient &to) {
+  // The keys' rows stand in the pack of the values' columns.
+  const PackedBlocks keys = pack(a, a.k, headSlices(a.keyDim), a.v, of.length);
+  const PackedBlocks values =
+      pack(a, a.v, {nextPowerOfTwo(a.valueDim), 0}, a.k, of.length);
+  Launch launch("kernels/nsa/select_packed_bwd.py", "select_packed_bwd_dq");
+  launch.tensor(a.q).tensor(keys.transposed).tensor(values.rows);
+  launch.tensor(values.transposed).tensor(of.indices).tensor(rows.gradO);
+  launch.tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
+  launch.tensor(a.cuSeqlens);
+  launch.real(a.scale).integer(a.tokens).integer(a.sequences);
+  launch.integer(keys.tiles).strides(a.q).strides(rows.gradO);
+  launch.strides(to.dq).strides(rows.lse).strides(rows.delta);
+  launch.constant("KW", values.rows.size(3));
+  if (to.add)
+    launch.constant("ACCUMULATE", 1);
+  runTokens(launch, a, keys, of);
+}
+
+} // namespace selected_blocks
+} // namespace
+
+void checkIndices(const Attention &a, const at::Tensor &indices,
+                  int64_t selectionLength) {
+  checkPositive(a.op, "selection_length", selectionLength);
+  checkInt32(a.op, "indices", indices);
+  checkRank(a.op, "indices", indices, 3);
+  checkShape(a.op, "indices", indices, {a.keyHeads, a.tokens, indices.size(2)},
+             "[key heads, tokens, selected], as nsa_select gives them");
+  checkSameDevice(a.op, "indices", indices, "q", a.q);
+}
+
+// On a CPU a dot of the few rows of one token reads its operands about as fast
+// as it multiplies, if they lie in the order in which it reads them. Packing
+// costs one pass over keys and values; every block is read by many tokens.
+bool readsPackedKeys(const at::Tensor &q) { return takesCpuKernels(q); }
+
+void checkLists(const Attention &a, const at::Tensor &indices,
+                const BlockLists &lists, int64_t selectionLength) {
+  using namespace selected_blocks;
+  const int64_t selected = indices.size(2);
+  const int64_t tokens =
+      listTokens(a.group, a.maxSeqlen, selected, selectionLength);
+  const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
+  TESSERA_CHECK(
+      lists.lists.scalar_type() == at::kLong && lists.lists.is_contiguous(),
+      a.op, "lists is ", lists.lists.scalar_type(), " with strides ",
+      lists.lists.strides(), "; pass what tessera::nsa_block_lists gives");
+  checkShape(a.op, "lists", lists.lists, {a.keyHeads, tiles, tokens * selected},
+             "[key heads, tiles, tokens of a tile * selected], as "
+             "tessera::nsa_block_lists gives it");
+  checkInt32(a.op, "counts", lists.counts);
+  checkShape(a.op, "counts", lists.counts, {a.keyHeads, tiles},
+             "[key heads, tiles], as tessera::nsa_block_lists gives it");
+  checkSameDevice(a.op, "lists", lists.lists, "q", a.q);
+  checkSameDevice(a.op, "counts", lists.counts, "q", a.q);
+}
+
+BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
+                      int64_t maxSeqlen, int64_t selectionLength,
+                      int64_t group) {
+  using namespace selected_blocks;
+  const int64_t selected = indices.size(2), heads = indices.size(0);
+  const int64_t tokens =
+      listTokens(group, maxSeqlen, selected, selectionLength);
+  const int64_t sequences = cuSeqlens.numel() - 1;
+  const int64_t tiles = tileCount(indices.size(1), tokens, sequences);
+  BlockLists made{at::empty({heads, tiles, tokens * selected},
+                            indices.options().dtype(at::kLong)),
+                  at::empty({heads, tiles}, indices.options())};
+  Launch launch("kernels/nsa/select_lists.py", "select_lists");
+  launch.tensor(indices).tensor(made.lists).tensor(made.counts);
+  launch.tensor(cuSeqlens).integer(indices.size(1)).integer(sequences);
+  launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
+  launch.padded("BT", "BTP", tokens).sequence(maxSeqlen);
+  launch.run(tiles, heads);
+  return made;
+}
+
+void selectedForward(const Attention &a, const Selection &of, BlockLists lists,
+                     const Output &to) {
+  using namespace selected_blocks;
+  if (of.byBlocks)
+    return blocksForward(a, of, to);
+  if (readsPackedKeys(a.q) && !lists.lists.defined())
+    return forwardPacked(a, of, to);
+  if (!lists.lists.defined())
+    lists =
+        blockLists(of.indices, a.cuSeqlens, a.maxSeqlen, of.length, a.group);
+  launchForward(a, branchOf(a, of, lists), "kernels/nsa/select_list_fwd.py",
+                "select_list_fwd", to);
+}
+
+std::tuple<at::Tensor, at::Tensor>
+selectedGradients(const Attention &a, const Selection &of, BlockLists lists,
+                  const RowGradient &rows, const QueryGradient &to,
+                  const CompressedParts *parts) {
+  using namespace selected_blocks;
+  const bool packed = readsPackedKeys(a.q);
+  if (of.byBlocks) {
+    blocksDq(a, of, rows, to);
+  } else if (packed) {
+    dqPacked(a, of, rows, to);
+  } else {
+    if (!lists.lists.defined())
+      lists =
+          blockLists(of.indices, a.cuSeqlens, a.maxSeqlen, of.length, a.group);
+    launchDq(a, branchOf(a, of, lists), rows, to,
+             "kernels/nsa/select_list_bwd_dq.py", "select_list_bwd_dq");
+  }
+  return selectedDkDv(a, of, rows, packed, parts);
+}
+
+Constants keyRule(const Selection &of) {
+  Constants rule;
+  if (of.share > 1)
+    rule.push_back({"SHARE", of.share});
+  if (of.hidden > 0)
+    rule.push_back({"HIDDEN", of.hidden});
+  return rule;
+}
+
+int64_t listTokens(int64_t group, int64_t maxSeqlen, int64_t selected,
+                   int64_t selectionLength) {
+  return selected_blocks::tileRows(group, maxSeqlen, selected,
+                                   selectionLength) /
+         group;
+}
+
+} // namespace tessera::runtime
