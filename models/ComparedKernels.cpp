@@ -122,6 +122,12 @@ public:
     return compiled.customAttention(q, k, v, learned, custom, packing);
   }
 
+  PatternResult patternAttention(const PatternInputs &in,
+                                 const CustomAttention &custom,
+                                 const Packing &packing) override {
+    return compiled.patternAttention(in, custom, packing);
+  }
+
 private:
   void note(const char *name, const at::Tensor &found,
             const at::Tensor &reference) {

@@ -22,6 +22,9 @@ struct ForwardOptions {
   /// int64 [B, S], -100 for none. Where fusesLoss(config()) the result has
   /// losses in place of logits (models/Loss.h takes both).
   at::Tensor targets = {};
+  /// One number by which the caller multiplies the model's loss before the
+  /// backward pass. Losses of inner layers get it, too. Undefined: 1.
+  at::Tensor lossFactor = {};
 };
 
 struct ForwardResult {

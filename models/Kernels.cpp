@@ -84,6 +84,13 @@ at::Tensor Kernels::customAttention(const at::Tensor &, const at::Tensor &,
               "set kernels=tessera");
 }
 
+PatternResult Kernels::patternAttention(const PatternInputs &,
+                                        const CustomAttention &custom,
+                                        const Packing &) {
+  throw Error("attention (" + custom.file + ") is compiled, but kernels=torch",
+              "set kernels=tessera");
+}
+
 std::unique_ptr<Kernels> makeKernels(KernelSource source) {
   return source == KernelSource::Torch ? makeTorchKernels()
                                        : makeTesseraKernels();

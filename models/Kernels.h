@@ -53,6 +53,24 @@ struct NsaResult {
   at::Tensor indices; ///< int32 [Hkv, T, n] ascending, -1 padded.
 };
 
+/// Inputs of a pattern's attention over T tokens.
+struct PatternInputs {
+  at::Tensor query;   ///< [T, Hq, dk]
+  at::Tensor key;     ///< [T, Hkv, dk]
+  at::Tensor value;   ///< [T, Hkv, dv]
+  at::Tensor learned; ///< fp32 [learned numbers, Hq]; undefined: none.
+  /// Of a learned indexer; undefined: there is no indexer.
+  at::Tensor indexQuery;   ///< [T, lists, heads, width]
+  at::Tensor indexKey;     ///< [T, width]
+  at::Tensor indexWeights; ///< fp32 [T, lists, heads]
+};
+
+struct PatternResult {
+  at::Tensor output;  ///< [T, Hq, dv]
+  at::Tensor indices; ///< int32 [lists, T, top] ascending, -1 padded.
+  at::Tensor losses;  ///< Of the indexer, fp32 [T]; [0] without an indexer.
+};
+
 /// Kernels of this process so far.
 struct KernelCounts {
   int64_t compiled = 0;   ///< By a worker.
@@ -130,6 +148,12 @@ public:
                                      const at::Tensor &learned,
                                      const CustomAttention &custom,
                                      const Packing &packing);
+  /// Attention of the pattern `custom.file` with the parameters
+  /// `custom.constexprs`. Throws tessera::Error where there are no compiled
+  /// kernels.
+  virtual PatternResult patternAttention(const PatternInputs &inputs,
+                                         const CustomAttention &custom,
+                                         const Packing &packing);
   virtual KernelCounts counts() const { return {}; }
   /// Runs `body`, in which launches are listed: none is compiled or run, and
   /// their results hold anything. Then, where `prepare` is set, compiles or

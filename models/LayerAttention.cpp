@@ -6,6 +6,7 @@
 
 #include "models/NsaLayer.h"
 #include "models/NsaRows.h"
+#include "models/SelectedLayer.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -167,6 +168,11 @@ std::unique_ptr<LayerAttention> LayerAttention::make(const ModelConfig &config,
     return std::make_unique<DenseLayer>(config,
                                         mine.kind == AttentionKind::Dense);
   case AttentionKind::Kernel:
+    if (!mine.custom.pattern.empty())
+      if (const auto selection = runtime::selectionOfPattern(
+              mine.custom.file, mine.custom.constexprs))
+        return std::make_unique<SelectedLayer>(config, std::move(mine.custom),
+                                               *selection, build, prefix);
     return std::make_unique<KernelLayer>(config, std::move(mine.custom), build,
                                          prefix);
   }

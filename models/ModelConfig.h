@@ -106,6 +106,7 @@ struct ModelConfig {
   bool useCompressed = true, useSelected = true, useWindow = true;
   /// Results do not depend on it.
   Recompute recompute = Recompute::None;
+  double indexLossWeight = 1;            ///< Of the loss of learned indexers.
   FusedLoss fusedLoss = FusedLoss::Auto; ///< Results agree up to rounding.
 
   /// Returns the attention of a layer, 0 to layers - 1.

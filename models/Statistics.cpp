@@ -27,6 +27,32 @@ struct Rows {
   at::Tensor table;
 };
 
+using Values = std::vector<std::pair<std::string, double>>;
+
+void addGates(const Rows &gate, Values &all) {
+  const double count = gate.sum(0);
+  all.insert(all.end(), {{"gate_entropy_mean", gate.sum(1) / count},
+                         {"gate_entropy_min", gate.least(2)},
+                         {"gate_max_gate", gate.most(3)},
+                         {"gate_collapse_frac", gate.sum(4) / count}});
+  constexpr const char *names[] = {"cmp", "sel", "win"};
+  for (int64_t i = 0; i < 3; ++i) {
+    const std::string name = std::string("gate_share_") + names[i];
+    all.emplace_back(name, gate.sum(5 + i) / count);
+    all.emplace_back(name + "_min", gate.least(8 + i));
+    all.emplace_back(name + "_max", gate.most(11 + i));
+  }
+}
+
+void addSelections(const Rows &kept, Values &all) {
+  const double rows = kept.sum(0);
+  all.insert(all.end(), {{"sel_blocks_mean", kept.sum(1) / rows},
+                         {"sel_blocks_min", kept.least(2)},
+                         {"sel_blocks_max", kept.most(3)},
+                         {"sel_rows", rows},
+                         {"sel_pct_at_max", 100 * kept.sum(4) / rows}});
+}
+
 } // namespace
 
 void Statistics::add(const at::Tensor &logits, const at::Tensor &indices,
@@ -54,48 +80,35 @@ void Statistics::add(const at::Tensor &logits, const at::Tensor &indices,
                (kept == double(indices.size(-1))).sum().view(1)}));
 }
 
+void Statistics::addIndexLoss(const at::Tensor &loss) {
+  indexLosses.push_back(loss.detach().to(at::kDouble).view({1}));
+}
+
 at::Tensor Statistics::sums() const {
-  if (gates.empty())
-    return {};
-  const at::Tensor ofGates = at::stack(gates).flatten();
-  return selections.empty()
-             ? ofGates
-             : at::cat({ofGates, at::stack(selections).flatten()});
+  std::vector<at::Tensor> all;
+  for (const auto *group : {&gates, &selections, &indexLosses})
+    if (!group->empty())
+      all.push_back(at::stack(*group).flatten());
+  return all.empty() ? at::Tensor() : at::cat(all);
 }
 
 std::vector<std::pair<std::string, double>>
 Statistics::values(const at::Tensor &together) const {
   std::vector<std::pair<std::string, double>> all;
-  if (gates.empty())
-    return all;
-  const bool selects = !selections.empty();
-  const auto part = [&](size_t first, const std::vector<at::Tensor> &of) {
-    const int64_t columns = of.front().numel();
-    return together.narrow(0, int64_t(first), columns * int64_t(of.size()))
-        .view({-1, columns});
+  int64_t first = 0;
+  const auto next = [&](const std::vector<at::Tensor> &group) {
+    const int64_t columns = group.front().numel();
+    const int64_t count = columns * int64_t(group.size());
+    first += count;
+    return Rows(together.narrow(0, first - count, count).view({-1, columns}));
   };
-  const Rows gate(part(0, gates));
-  const double count = gate.sum(0);
-  all = {{"gate_entropy_mean", gate.sum(1) / count},
-         {"gate_entropy_min", gate.least(2)},
-         {"gate_max_gate", gate.most(3)},
-         {"gate_collapse_frac", gate.sum(4) / count}};
-  constexpr const char *names[] = {"cmp", "sel", "win"};
-  for (int64_t i = 0; i < 3; ++i) {
-    const std::string name = std::string("gate_share_") + names[i];
-    all.emplace_back(name, gate.sum(5 + i) / count);
-    all.emplace_back(name + "_min", gate.least(8 + i));
-    all.emplace_back(name + "_max", gate.most(11 + i));
-  }
-  if (!selects)
-    return all;
-  const Rows kept(part(size_t(gate.table.numel()), selections));
-  const double rows = kept.sum(0);
-  all.insert(all.end(), {{"sel_blocks_mean", kept.sum(1) / rows},
-                         {"sel_blocks_min", kept.least(2)},
-                         {"sel_blocks_max", kept.most(3)},
-                         {"sel_rows", rows},
-                         {"sel_pct_at_max", 100 * kept.sum(4) / rows}});
+  if (!gates.empty())
+    addGates(next(gates), all);
+  if (!selections.empty())
+    addSelections(next(selections), all);
+  if (!indexLosses.empty())
+    all.emplace_back("index_loss",
+                     next(indexLosses).sum(0) / double(indexLosses.size()));
   return all;
 }
 

@@ -21,6 +21,9 @@ public:
   void add(const at::Tensor &logits, const at::Tensor &indices,
            const ModelConfig &config);
 
+  /// Adds the loss of a layer's learned indexer, one number in nats.
+  void addIndexLoss(const at::Tensor &loss);
+
   /// What values() takes, fp64 [n] on the device; undefined where nothing was
   /// added.
   at::Tensor sums() const;
@@ -29,13 +32,15 @@ public:
   /// largest share), gate_collapse_frac (gates with a share above 0.9),
   /// gate_share_cmp, _sel and _win with _min and _max behind each, and of
   /// selections sel_blocks_mean, _min and _max, sel_rows (queries of a key
-  /// head) and sel_pct_at_max (those that keep as many blocks as they may).
+  /// head) and sel_pct_at_max (those that keep as many blocks as they may);
+  /// index_loss, the mean loss of learned indexers.
   std::vector<std::pair<std::string, double>>
   values(const at::Tensor &sums) const;
 
 private:
-  std::vector<at::Tensor> gates;      ///< fp64 [14] of each pass and layer.
-  std::vector<at::Tensor> selections; ///< fp64 [5].
+  std::vector<at::Tensor> gates;       ///< fp64 [14] of each pass and layer.
+  std::vector<at::Tensor> selections;  ///< fp64 [5].
+  std::vector<at::Tensor> indexLosses; ///< fp64 [1].
 };
 
 } // namespace tessera::models

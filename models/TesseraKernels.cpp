@@ -135,6 +135,16 @@ public:
         maybe(learned), custom.allLearned()));
   }
 
+  PatternResult patternAttention(const PatternInputs &in,
+                                 const CustomAttention &custom,
+                                 const Packing &packing) override {
+    const auto [o, lse, indices, losses] = patternOp.call(
+        in.query, in.key, in.value, packing.sequenceStarts, packing.length,
+        custom.file, custom.constexprs, maybe(in.learned), maybe(in.indexQuery),
+        maybe(in.indexKey), maybe(in.indexWeights), std::nullopt);
+    return {o, indices, losses};
+  }
+
   KernelCounts counts() const override {
     const auto [compiled, loaded, hits, bad] = stats.call();
     const auto [packed, missed, workers] = ofPack.call();
@@ -230,6 +240,12 @@ private:
                       std::optional<double>, const MaybeTensor &,
                       c10::string_view);
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
+  using Pattern = std::tuple<Tensor, Tensor, Tensor, Tensor>(
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      c10::SymInt, c10::string_view, c10::string_view, const MaybeTensor &,
+      const MaybeTensor &, const MaybeTensor &, const MaybeTensor &,
+      std::optional<double>);
+  c10::TypedOperatorHandle<Pattern> patternOp = find<Pattern>("attention");
   using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
   c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");
   using OfPack = std::tuple<int64_t, int64_t, int64_t>();

@@ -173,6 +173,14 @@ TORCH_LIBRARY(tessera, m) {
         "scale=None) -> "
         "(Tensor, Tensor, Tensor)");
 
+  // Attention by a pattern's file. learned: [learned numbers, Hq]. indices and
+  // index_loss are empty where the pattern does not select, or has no indexer.
+  m.def("attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, SymInt "
+        "max_seqlen, str pattern, str params=\"\", *, Tensor? learned=None, "
+        "Tensor? index_q=None, Tensor? index_k=None, Tensor? "
+        "index_weights=None, float? scale=None) -> (Tensor o, Tensor lse, "
+        "Tensor indices, Tensor index_loss)");
+
   m.def("decode_attention(Tensor q, Tensor k, Tensor v, int first, int last, "
         "Tensor? indices=None, int selection_length=0, int splits=0, float? "
         "scale=None) -> (Tensor o, Tensor lse)");

@@ -37,6 +37,7 @@ Tensor select(const Tensor &q, const Tensor &k, const Tensor &cuSeqlens,
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       const Tensor &, c10::SymInt, int64_t, int64_t, int64_t, int64_t, int64_t,
       int64_t, std::optional<double>)>("nsa_compressed_selection");
+  const at::AutoDispatchBelowADInplaceOrView below; // scores have no gradient
   checkSelection(opName, {block, top, first, local});
   const Attention a =
       checkAttention(opName, q, k, k, cuSeqlens, maxSeqlen, scale);

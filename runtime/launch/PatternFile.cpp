@@ -67,9 +67,9 @@ integersOf(const std::string &parameters, const std::string &file) {
     if (item.empty())
       continue;
     const auto given = nameAndValueOf(item);
-    const auto value =
-        given ? numberFromText<int64_t>(trimSpaces(given->second))
-              : std::nullopt;
+    const auto value = given
+                           ? numberFromText<int64_t>(trimSpaces(given->second))
+                           : std::nullopt;
     if (!value)
       throw Error("attention parameter `" + std::string(item) + "` of " + file,
                   "write NAME=INTEGER, separated by commas: top=8, block=32");

@@ -14,6 +14,10 @@
 
 namespace tessera::runtime {
 
+using language::ListScope;
+using language::Scorer;
+using PatternSelection = language::Selection;
+
 struct PatternFile {
   struct Parameter {
     std::string name;
@@ -29,7 +33,7 @@ struct PatternFile {
   std::vector<std::string> learned;
   std::vector<std::string> perSequence; // {"PREFIX"}
   // The directive select(...), whose integers are among the parameters.
-  std::optional<language::Selection> selection;
+  std::optional<PatternSelection> selection;
 
   const Parameter *find(const std::string &parameter) const;
 };
@@ -41,7 +45,7 @@ std::shared_ptr<const PatternFile> readPatternFile(const std::string &file);
 // Returns the directive select(...) of a pattern with the values of
 // `parameters`: "top=8, block=32". Returns nullopt if the pattern does not have
 // the directive. Throws Error for a name or a value that it does not take.
-std::optional<language::Selection>
+std::optional<PatternSelection>
 selectionOfPattern(const std::string &file, const std::string &parameters);
 
 // Whether findKernelFile() finds a file of that path.

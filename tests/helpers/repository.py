@@ -13,6 +13,11 @@ BUILD = pathlib.Path(os.environ.get("BUILD") or ROOT / "build/release").resolve(
 PROGRAM = os.environ.get("PROGRAM") or str(BUILD / "bin/tessera")
 
 
+def pattern_files():
+    """The patterns of kernels/patterns from which kernels are derived. Those that select blocks have ops (tests/selection)."""
+    return sorted(path for path in (ROOT / "kernels/patterns").glob("*.py") if "# tessera: select(" not in path.read_text())
+
+
 def commit():
     """The short hash of the commit that is checked out, or "unknown"."""
     done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)

@@ -30,7 +30,7 @@ def heads_of(number, lists, heads, key_heads):
 
 def pooled_scores(q, k, start, length, t, block, mine, pool):
     """{block: score} of the query at position t: the sum over its list's heads of q . pooled key."""
-    group = q.shape[1] // k.shape[1]
+    q, k, group = q.detach(), k.detach(), q.shape[1] // k.shape[1]
     scores = {}
     for j in range(t // block + 1):
         keys = k[start + j * block : start + min((j + 1) * block, length)].double()

@@ -7,11 +7,11 @@ time, so the simulator compares the gradients of one instance, and `make test-fu
 import os
 
 import pytest
-from repository import ROOT
+from repository import ROOT, pattern_files
 from run_tessera import tessera
 
 DEVICE = os.environ.get("TESSERA_DEVICE", "cpu")
-FILES = sorted((ROOT / "kernels/patterns").glob("*.py"))
+FILES = pattern_files()
 
 
 def test_the_library_is_there():

@@ -127,6 +127,7 @@ def test_block_mass_is_the_mean_share_of_each_block(lists):
 def test_compressed_select_is_the_selection_of_averaged_keys():
     p = Packed(LENGTHS)
     q, k = random(p.tokens, 6, 16), random(p.tokens, 2, 16, seed=1)
+    q.requires_grad_()
     got = ops.compressed_select(q, k, p.cu, p.longest, 8, 4, length=8, stride=4, first=1, local=1)
     for start, _, t in p.queries():
         count = max(t + 1 - 4, 0) // 4                       # averaged keys that end at t or before
@@ -134,7 +135,7 @@ def test_compressed_select_is_the_selection_of_averaged_keys():
         for head in range(2):
             scores = dict.fromkeys(range(t // 8 + 1), 0.0)
             for h in range(3 * head, 3 * head + 3):
-                shares = torch.softmax(means[:, head] @ q[start + t, h].double() / 4, 0)
+                shares = torch.softmax(means[:, head] @ q[start + t, h].detach().double() / 4, 0)
                 for i, j in itertools.product(range(count), scores):
                     overlap = min(4 * i + 8, 8 * j + 8) - max(4 * i, 8 * j)
                     scores[j] += float(shares[i]) * max(overlap, 0) / 4

@@ -26,12 +26,14 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "helpers"))
 import nsa_reference as reference  # noqa: E402
+import selected_models  # noqa: E402
 
 LAYERS, DIM, HEADS, GROUPS, SIZE, HIDDEN, LENGTH, BATCH = 2, 64, 4, 2, 16, 128, 128, 4
 BLOCK, STRIDE, SELECTION, KEPT, WINDOW = 8, 4, 16, 4, 16
 WARMUP, DECAY, CLIP = 20, 0.1, 1.0
 # Patterns of kernels/patterns, and their parameters.
-PATTERNS = {"sink_window": "window=16, first=4", "strided": "local=8, stride=8", "alibi": ""}
+PATTERNS = {"sink_window": "window=16, first=4", "strided": "local=8, stride=8", "alibi": "",
+            "moba": "block=16, top=3", "learned_blocks": "block=16, top=3, heads=2, dim=8"}
 BOUND = {"fp32": 1e-3, "bf16": 1e-2}
 EARLY, EARLY_BOUND = 40, {"fp32": 1e-5, "bf16": 1e-2}
 MOVED, PART = 1e-7, 50
@@ -146,8 +148,18 @@ def nsa(query, keys, values, logits, p):
     return reference.combine((compressed, selected, window), logits, "sigmoid", 1.0)
 
 
+def learned_blocks(y, at, query, keys, values, p):
+    """Attention of kernels/patterns/learned_blocks.py with 2 index heads of 8 channels, and the loss of its indexer."""
+    x = y.detach()
+    index = torch.cat([x @ at["attention.index_q"].T, x @ at["attention.index_k"].T], 1).reshape(-1, 3, 8)
+    index = reference.rope(index, p.position, 10000.0, 8)
+    weights = x @ at["attention.index_weight"].T / math.sqrt(2 * 8)
+    return selected_models.learned_blocks(query, keys, values, index[:, :2], index[:, 2], weights, BATCH, 16, 3)
+
+
 def forward(w, tokens, attention, p):
-    """Logits [T, vocabulary] of packed tokens."""
+    """(logits [T, vocabulary] of packed tokens, sum of the layers' own losses)."""
+    own = 0.0
     branches = 3 if attention == "nsa" else 1
     turned = HEADS + branches * GROUPS
     x = torch.nn.functional.embedding(tokens, w["embedding"])
@@ -165,6 +177,11 @@ def forward(w, tokens, attention, p):
             hidden = torch.nn.functional.silu(y @ at["gate.in"].T + at["gate.in_bias"])
             logits = (hidden @ at["gate.out"].T + at["gate.out_bias"]).float().reshape(-1, GROUPS, 3)
             output = nsa(query, keys, values, logits, p)
+        elif attention == "moba":
+            output = selected_models.moba(query, keys[0], values[0], BATCH, 16, 3)
+        elif attention == "learned_blocks":
+            output, loss = learned_blocks(y, at, query, keys[0], values[0], p)
+            own = own + loss
         elif attention in PATTERNS:
             learned = at.get("attention.head_learned")
             output = pattern(attention, query, keys[0], values[0], None if learned is None else learned.float())
@@ -172,7 +189,7 @@ def forward(w, tokens, attention, p):
             output = attend(query, keys[0], values[0], p.dense)
         x = x + output.to(x.dtype).reshape(len(tokens), -1) @ at["attention.output"].T
         x = x + (norm(x, at["mlp.norm"]) @ at["mlp.in"].T).relu().square() @ at["mlp.out"].T
-    return norm(x, w["norm"]) @ w["head"].T
+    return norm(x, w["norm"]) @ w["head"].T, own
 
 
 def schedule(step, steps, rate):
@@ -195,9 +212,10 @@ def plain(weights, data, attention, precision, steps, rate):
         starts = [(step * BATCH + i) * LENGTH for i in range(BATCH)]
         tokens, targets = (torch.cat([torch.tensor(list(data[s + more:s + more + LENGTH])) for s in starts]) for more in (0, 1))
         used = masters if precision == "fp32" else {name: value.bfloat16() for name, value in masters.items()}
-        loss = torch.nn.functional.cross_entropy(forward(used, tokens, attention, p).float(), targets)
+        logits, own = forward(used, tokens, attention, p)
+        loss = torch.nn.functional.cross_entropy(logits.float(), targets)
         optimizer.zero_grad()
-        loss.backward()
+        (loss + own).backward()
         torch.nn.utils.clip_grad_norm_(list(masters.values()), CLIP)
         for group in optimizer.param_groups:
             group["lr"] = schedule(step, steps, rate)

@@ -13,7 +13,7 @@ import pytest
 import triton
 from instances import instances_of, is_type, kernel_files, kernels_of
 from pattern_kernels import VISIBILITY, gradient_kernel, visibility_kernel
-from repository import ROOT
+from repository import pattern_files, ROOT
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -21,7 +21,7 @@ from triton.compiler.compiler import make_backend
 
 sys.path.append(str(ROOT))  # where kernel files import from
 FILES = kernel_files()
-PATTERNS = sorted((ROOT / "kernels/patterns").glob("*.py"))
+PATTERNS = pattern_files()
 TARGET = GPUTarget("cuda", 80, 32)
 
 

@@ -12,8 +12,9 @@ namespace tessera::trainer {
 namespace {
 
 at::Tensor lossOf(models::Transformer &model, const Batch &batch,
-                  models::Statistics *statistics) {
+                  const at::Tensor &factor, models::Statistics *statistics) {
   models::ForwardOptions options;
+  options.lossFactor = factor;
   options.starts = batch.starts;
   options.statistics = statistics;
   options.targets = batch.targets;
@@ -30,7 +31,11 @@ at::Tensor backward(models::Transformer &model, const Batch &batch,
       clock->enter(stage);
   };
   enter(Stage::Forward);
-  const at::Tensor loss = lossOf(model, batch, statistics);
+  const at::Tensor loss =
+      lossOf(model, batch,
+             at::full({}, factor,
+                      at::TensorOptions(at::kFloat).device(model.device())),
+             statistics);
   enter(Stage::Backward);
   (loss * factor).backward();
   return loss.detach();
@@ -54,7 +59,7 @@ void MicroStep::capture() {
   auto made = runtime::requireCudaPlugin("runtime.cuda_graph")
                   .graph(model.device().index());
   made->capture([&] {
-    const at::Tensor left = lossOf(model, input, nullptr);
+    const at::Tensor left = lossOf(model, input, factor, nullptr);
     (left * factor).backward();
     optimizer.gather();
     loss = left.detach();
