@@ -31,6 +31,10 @@ struct CacheLayer {
   at::Tensor keyRaw, valueRaw;
 };
 
+/// Whether every layer of a model can continue from a cache: kernels of a file
+/// that is not a pattern cannot.
+bool hasCache(const ModelConfig &config);
+
 /// Keys and values of sequences of one length, by layer. All memory is taken
 /// at once, for `capacity` tokens; key heads of all sequences lie together:
 /// [B, Hkv, capacity, d].
@@ -46,6 +50,7 @@ public:
 private:
   friend class Transformer;
   std::vector<CacheLayer> layers;
+  at::Tensor text; ///< The tokens read so far, int64 [B, capacity].
   int64_t count, most, tokens = 0;
   Reads seen;
 };

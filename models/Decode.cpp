@@ -13,9 +13,11 @@
 #include "models/Block.h"
 #include "models/Cache.h"
 #include "models/RopeTable.h"
+#include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tessera::models {
@@ -38,11 +40,24 @@ at::Tensor turned(const at::Tensor &x, int64_t first, const Rope &rope) {
 
 } // namespace
 
+bool hasCache(const ModelConfig &c) {
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const LayerKind layer = c.attentionOf(i);
+    const CustomAttention &custom = layer.custom;
+    if (layer.kind == AttentionKind::Kernel &&
+        (custom.pattern.empty() ||
+         !runtime::readPatternFile(custom.file)->decodes))
+      return false;
+  }
+  return true;
+}
+
 Cache::Cache(const ModelConfig &c, int64_t sequences, int64_t capacity)
     : layers(size_t(c.layers)), count(sequences), most(capacity) {
-  if (c.has(AttentionKind::Kernel))
+  if (!hasCache(c))
     throw Error("attention.kernel has no form that goes on from a cache",
-                "generate needs attention nsa, dense or sdpa");
+                "generate needs attention nsa, dense, sdpa or patterns");
+  text = at::zeros({sequences, capacity}, at::kLong);
   for (size_t i = 0; i < layers.size(); ++i) {
     CacheLayer &layer = layers[i];
     const bool nsa = c.attentionOf(int64_t(i)).kind == AttentionKind::Nsa;
@@ -73,7 +88,12 @@ at::Tensor Transformer::extend(const at::Tensor &tokens, Cache &cache) {
                             count, sequences, cache.most, cache.count,
                             cache.tokens),
                 "make a cache that is large enough, or read less");
-  at::Tensor x = at::embedding(embedding, tokens.flatten());
+  const int64_t last = cache.tokens + count;
+  cache.text.slice(1, cache.tokens, last).copy_(tokens);
+  rewind(cache, last);
+  const int64_t again = last - count - cache.tokens; // tokens read once more
+  at::Tensor x = at::embedding(
+      embedding, cache.text.slice(1, cache.tokens, last).flatten());
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Block &b = blocks[i];
     x = x + extendAttention(b,
@@ -81,9 +101,33 @@ at::Tensor Transformer::extend(const at::Tensor &tokens, Cache &cache) {
                             cache, i);
     x = x + mlp(b, source->rmsNorm(x, b.mlpNorm, c.normEpsilon));
   }
-  cache.tokens += count;
+  cache.tokens = last;
+  if (again > 0)
+    x = x.unflatten(0, {sequences, -1}).slice(1, again).flatten(0, 1);
   return at::linear(source->rmsNorm(x, finalNorm, c.normEpsilon), head)
       .view({sequences, count, -1});
+}
+
+void Transformer::rewind(Cache &cache, int64_t last) {
+  // Changed tokens have other keys in the next layer, which change others.
+  int64_t first = cache.tokens;
+  for (bool changed = first > 0; changed;) {
+    changed = false;
+    for (const Block &b : blocks) {
+      const int64_t lower = b.attention->firstReader(*source, first, last);
+      changed = changed || lower < first;
+      first = std::min(first, lower);
+    }
+  }
+  if (first == cache.tokens)
+    return;
+  // Keys that have been compressed cannot be taken back.
+  cache.tokens = settings.has(AttentionKind::Nsa) ? 0 : first;
+  for (CacheLayer &layer : cache.layers)
+    if (layer.keyRaw.defined()) {
+      layer.keyRaw = layer.keyRaw.slice(2, 0, 0);
+      layer.valueRaw = layer.valueRaw.slice(2, 0, 0);
+    }
 }
 
 at::Tensor Transformer::extendAttention(const Block &b, const at::Tensor &x,

@@ -75,6 +75,20 @@ at::Tensor Kernels::activation(MlpKind kind, const at::Tensor &in,
   return {};
 }
 
+at::Tensor Kernels::decodePattern(const at::Tensor &, const at::Tensor &,
+                                  const at::Tensor &, int64_t,
+                                  const at::Tensor &,
+                                  const CustomAttention &custom) {
+  throw Error("the pattern " + custom.pattern +
+                  " is compiled, but kernels=torch",
+              "set kernels=tessera");
+}
+
+int64_t Kernels::firstReader(int64_t first, int64_t, int64_t,
+                             const CustomAttention &) {
+  return first;
+}
+
 at::Tensor Kernels::customAttention(const at::Tensor &, const at::Tensor &,
                                     const at::Tensor &, const at::Tensor &,
                                     const CustomAttention &custom,

@@ -136,6 +136,19 @@ public:
                    const NsaGeometry & /*nsa*/) {
     return {};
   }
+  /// Attention of a pattern for the n tokens of each sequence from `first` on,
+  /// over a cache: q [B, n, Hq, dk], keys and values [B, Hkv, capacity, d],
+  /// `numbers` [names, Hq] of custom.headLearned or undefined. Gives
+  /// [B, n, Hq, dv], no gradient. Throws tessera::Error where there are no
+  /// compiled kernels.
+  virtual at::Tensor decodePattern(const at::Tensor &q, const at::Tensor &k,
+                                   const at::Tensor &v, int64_t first,
+                                   const at::Tensor &numbers,
+                                   const CustomAttention &custom);
+  /// The first of the queries that attend to any of the keys first .. last-1
+  /// of a sequence that ends there; `first` of a causal pattern.
+  virtual int64_t firstReader(int64_t first, int64_t last, int64_t heads,
+                              const CustomAttention &custom);
   virtual NsaResult nsaAttention(const NsaInputs &inputs,
                                  const ModelConfig &config,
                                  const Packing &packing) = 0;

@@ -7,7 +7,6 @@
 #include "models/NsaLayer.h"
 #include "models/NsaRows.h"
 #include "models/SelectedLayer.h"
-#include "support/Error.h"
 
 #include <ATen/ATen.h>
 #include <algorithm>
@@ -116,11 +115,22 @@ public:
                                    learnedNumbers(in.input), custom, packing);
   }
 
-  at::Tensor extend(Kernels &, const ExtensionInputs &, CacheLayer &,
-                    Reads &) const override {
-    throw Error("attention kernels of " + custom.file +
-                    " have no form for a cache",
-                "read all tokens in one forward pass");
+  int64_t firstReader(Kernels &kernels, int64_t first,
+                      int64_t last) const override {
+    return kernels.firstReader(first, last, config.heads, custom);
+  }
+
+  at::Tensor extend(Kernels &kernels, const ExtensionInputs &in,
+                    CacheLayer &cache, Reads &) const override {
+    appendToCache(cache, 0, in.keys[0], in.values[0], in.first);
+    const at::Tensor numbers =
+        headLearned.defined()
+            ? headLearned.to(at::kFloat).view({-1, config.heads})
+            : at::Tensor();
+    return kernels
+        .decodePattern(in.query.transpose(1, 2), cache.keys[0], cache.values[0],
+                       in.first, numbers, custom)
+        .transpose(1, 2);
   }
 
 private:

@@ -56,6 +56,12 @@ public:
                              const Packing &packing,
                              const ForwardOptions &options,
                              ForwardResult &result) const = 0;
+  /// Returns the first position whose query attends to any of the positions
+  /// first .. last-1, which end the sequence; `first` where no query attends to
+  /// later keys.
+  virtual int64_t firstReader(Kernels &, int64_t first, int64_t) const {
+    return first;
+  }
   /// Appends the keys and values of the new tokens to the cache of the layer
   /// and returns the outputs, fp32 [B, Hq, n, dv].
   virtual at::Tensor extend(Kernels &kernels, const ExtensionInputs &in,

@@ -144,6 +144,17 @@ public:
         maybe(in.indexKey), maybe(in.indexWeights), std::nullopt);
     return {o, indices, losses};
   }
+  Tensor decodePattern(const Tensor &q, const Tensor &k, const Tensor &v,
+                       int64_t first, const Tensor &numbers,
+                       const CustomAttention &custom) override {
+    return patternDecode.call(q, k, v, first, custom.file, custom.constexprs,
+                              std::nullopt, maybe(numbers), std::nullopt);
+  }
+  int64_t firstReader(int64_t first, int64_t last, int64_t heads,
+                      const CustomAttention &custom) override {
+    return patternReader.call(first, last, heads, custom.file,
+                              custom.constexprs, /*sequences=*/1, std::nullopt);
+  }
 
   KernelCounts counts() const override {
     const auto [compiled, loaded, hits, bad] = stats.call();
@@ -246,6 +257,16 @@ private:
       const MaybeTensor &, const MaybeTensor &, const MaybeTensor &,
       std::optional<double>);
   c10::TypedOperatorHandle<Pattern> patternOp = find<Pattern>("attention");
+  using PatternDecode = Tensor(const Tensor &, const Tensor &, const Tensor &,
+                               int64_t, c10::string_view, c10::string_view,
+                               std::optional<double>, const MaybeTensor &,
+                               const MaybeTensor &);
+  c10::TypedOperatorHandle<PatternDecode> patternDecode =
+      find<PatternDecode>("pattern_decode");
+  using PatternReader = int64_t(int64_t, int64_t, int64_t, c10::string_view,
+                                c10::string_view, int64_t, const MaybeTensor &);
+  c10::TypedOperatorHandle<PatternReader> patternReader =
+      find<PatternReader>("pattern_first_reader");
   using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
   c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");
   using OfPack = std::tuple<int64_t, int64_t, int64_t>();

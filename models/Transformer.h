@@ -56,6 +56,9 @@ private:
     at::Tensor turned, values;
   };
   Heads split(const Block &block, const at::Tensor &projected) const;
+  /// Takes tokens back whose attention depends on later ones, those up to
+  /// last-1: they are read again.
+  void rewind(Cache &cache, int64_t last);
   at::Tensor extendAttention(const Block &block, const at::Tensor &x,
                              Cache &cache, size_t layerNumber);
   at::Tensor attention(const Block &block, const at::Tensor &x,

@@ -104,6 +104,24 @@ $LIMITS$    backward_kv(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh),
                 Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
 )";
 
+const char *const decodeKernel =
+    R"($HEAD$@triton.autotune(configs=[triton.Config({}, num_warps=4, num_stages=2)], key=["G", "D", "E"])
+@triton.jit(do_not_specialize=["BEGIN", "END"])
+def $NAME$_decode(Q, K, V, O, $TENSORS$scale, BEGIN, END, sqb, sqt, sqh, skb, skt, skh, svb, svt, svh, sob, sot, soh,
+                  G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                  BM: tl.constexpr, BN: tl.constexpr$PARAMETERS$):
+    """Attention of the pattern for new tokens, over a cache of keys and values."""
+$LIMITS$    decode(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(O, sot, soh), (sqb, skb, svb, sob), $SINK$, $LEARNED$,
+           BEGIN, END, scale, $PATTERN$, Sizes(G, D, DP, DT, E, EP, BM, BN))
+)";
+
+const char *const firstReaderKernel =
+    R"($HEAD$@triton.jit(do_not_specialize=["BEGIN", "END"])
+def $NAME$_first_reader(OUT, $TENSORS$BEGIN, END, HEADS: tl.constexpr$PARAMETERS$):
+    """The first query that attends to a key of positions BEGIN to END-1, of each sequence."""
+$LIMITS$    first_reader(OUT, BEGIN, END, HEADS, $PATTERN$)
+)";
+
 std::string replaceNames(std::string text,
                          const std::map<std::string, std::string> &pieces) {
   for (size_t at = text.find('$'); at != std::string::npos;

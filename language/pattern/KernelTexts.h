@@ -14,6 +14,8 @@ extern const char *const referenceKernel;
 extern const char *const forwardKernel;
 extern const char *const queryGradientKernel;
 extern const char *const keyGradientKernel;
+extern const char *const decodeKernel;
+extern const char *const firstReaderKernel;
 
 // Returns the text with all names in $ replaced.
 std::string replaceNames(std::string text,

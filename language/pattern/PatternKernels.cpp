@@ -80,7 +80,9 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
           "from kernels.attention.backward_kv import backward_kv\n"
           "from kernels.attention.backward_q import backward_q\n"
           "from kernels.attention.core import Pattern, Rows, Sizes\n"
-          "from kernels.attention.forward import forward\n" +
+          "from kernels.attention.decode import decode" +
+          std::string(writer.attendsToLaterKeys() ? ", first_reader" : "") +
+          "\nfrom kernels.attention.forward import forward\n" +
           visibility.importLine();
   for (const std::string *derived : {&visibility.text, &gradients.text})
     if (!derived->empty())

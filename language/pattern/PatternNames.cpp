@@ -25,9 +25,9 @@ bool contains(const std::array<std::string_view, count> &list,
 
 // Returns true for a name that the derived text imports.
 bool isImported(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> names = {
-      "Pattern",     "Rows",       "Sizes", "forward",
-      "backward_kv", "backward_q", "tl",    "triton"};
+  static constexpr std::array<std::string_view, 10> names = {
+      "Pattern",    "Rows",   "Sizes",        "forward", "backward_kv",
+      "backward_q", "decode", "first_reader", "tl",      "triton"};
   return contains(names, name);
 }
 
@@ -42,7 +42,7 @@ bool isOfKernels(const std::string &name) {
                                                            "weight"};
   const bool isStride =
       name.size() > 2 && name[0] == 's' &&
-      (name.back() == 't' || name.back() == 'h') &&
+      (name.back() == 't' || name.back() == 'h' || name.back() == 'b') &&
       contains(std::array<std::string_view, 10>{"q", "k", "v", "o", "do", "dq",
                                                 "dk", "dv", "lse", "delta"},
                std::string_view(name).substr(1, name.size() - 2));
@@ -173,9 +173,9 @@ private:
   // Reports a function or constant that the derived text defines, too.
   void checkDefined(const std::string &name, SourceRange range) {
     static const std::vector<std::string> endings = {
-        "",         "_mask",  "_keys",       "_queries",
-        "_visible", "_score", "_score_grad", "_learned_grad",
-        "_load",    "_ref",   "_bwd_dq",     "_bwd_dkdv"};
+        "",        "_mask",       "_keys",         "_queries",     "_visible",
+        "_score",  "_score_grad", "_learned_grad", "_load",        "_ref",
+        "_bwd_dq", "_bwd_dkdv",   "_decode",       "_first_reader"};
     const bool derived =
         std::any_of(endings.begin(), endings.end(),
                     [&](const auto &ending) { return name == file + ending; });

@@ -8,6 +8,7 @@
 #include "support/Lists.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::language {
 namespace {
@@ -48,6 +49,10 @@ bool isCausal(const FunctionDef *sees) {
 }
 
 } // namespace
+
+bool PatternWriter::attendsToLaterKeys() const {
+  return !isCausal(pattern.sees);
+}
 
 std::string PatternWriter::patternValue(bool gaps, bool backward) const {
   std::vector<std::string> inputs;
@@ -194,6 +199,49 @@ void PatternWriter::addReference(
                      : "";
 }
 
+// The hints above NAME_decode, or above NAME_first_reader, which does not
+// attend.
+std::string PatternWriter::decodeHead(bool attends) const {
+  std::string full, types;
+  for (const LearnedParameter *p : {sink, learned})
+    if (p && attends)
+      full += " " + upperCase(p->name);
+  for (const PerSequence &p : pattern.perSequence)
+    types += "\"" + upperCase(p.name) + ": *" + p.type + "\", ";
+  if (!full.empty())
+    types += "\"" + full.substr(1) + ": *fp32:16\", ";
+  if (!attends)
+    return "# tessera: types(\"OUT: *i32:16\", " + types +
+           "\"BEGIN END: i32\")\n" +
+           instance("_first_reader_any", "HEADS=6", 41);
+  return "# tessera: types(\"Q K V O: *TYPE:16\", " + types +
+         "\"scale: fp32\", \"BEGIN END: i32\", \"s*: i32:16\")\n" +
+         instance("_decode_f32",
+                  "TYPE=\"fp32\", G=6, D=32, DP=32, DT=0, E=32, EP=32, "
+                  "BM=16, BN=64",
+                  41);
+}
+
+std::string
+PatternWriter::decodeKernels(std::map<std::string, std::string> pieces) const {
+  // One number for each head, the same for all tokens.
+  const auto numbers = [](const LearnedParameter *p) {
+    return p ? "Rows(" + upperCase(p->name) + ", 0, 1)" : std::string("None");
+  };
+  pieces["SINK"] = numbers(sink);
+  pieces["LEARNED"] = numbers(learned);
+  pieces["PATTERN"] = patternValue(visibility.keyGaps, false);
+  pieces["HEAD"] = decodeHead(true);
+  std::string text = "\n\n" + replaceNames(decodeKernel, pieces);
+  if (!attendsToLaterKeys())
+    return text;
+  pieces["TENSORS"] = "";
+  for (const PerSequence &p : pattern.perSequence)
+    pieces["TENSORS"] += upperCase(p.name) + ", ";
+  pieces["HEAD"] = decodeHead(false);
+  return text + "\n\n" + replaceNames(firstReaderKernel, pieces);
+}
+
 std::string PatternWriter::kernels() const {
   std::map<std::string, std::string> pieces = common();
   addReference(pieces);
@@ -210,7 +258,7 @@ std::string PatternWriter::kernels() const {
       head("_bwd_dq", "Q K V DO DQ", "LSE DELTA", true));
   add(keyGradientKernel, patternValue(visibility.queryGaps, true),
       head("_bwd_dkdv", "Q K V DO DK DV", "LSE DELTA", false));
-  return text;
+  return text + decodeKernels(std::move(pieces));
 }
 
 } // namespace tessera::language

@@ -25,9 +25,12 @@ public:
   PatternWriter(std::string name, const Pattern &pattern,
                 const Visibility &visibility, const Gradients &gradients);
 
+  // False: no query attends to a key after itself, as far as `sees` tells.
+  bool attendsToLaterKeys() const;
   // Functions with one signature for all patterns: NAME_mask, NAME_keys ...
   std::string adapters() const;
-  // NAME_ref, NAME, NAME_bwd_dq and NAME_bwd_dkdv.
+  // NAME_ref, NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_decode, and
+  // NAME_first_reader where queries attend to later keys.
   std::string kernels() const;
 
 private:
@@ -46,6 +49,8 @@ private:
                        int64_t limit) const;
   std::string rows(const LearnedParameter *parameter,
                    const std::string &prefix) const;
+  std::string decodeHead(bool attends) const;
+  std::string decodeKernels(std::map<std::string, std::string> pieces) const;
   std::map<std::string, std::string> common() const;
   void addReference(std::map<std::string, std::string> &pieces) const;
 

@@ -120,6 +120,17 @@ def custom_attention(
 ) -> tuple[Tensor, Tensor]:
     """(o, lse) by the kernels `fwd` and `bwd` of a file of yours."""
 
+def pattern_decode(
+    q: Tensor, k: Tensor, v: Tensor, first: int, file: str, constexprs: str = '', scale: float | None = None,
+    learned: Tensor | None = None, per_sequence: Tensor | None = None,
+) -> Tensor:
+    """o [B, n, Hq, E] of an attention pattern for the n tokens of each sequence from position `first` on, over a cache [B, Hkv, capacity, d]."""
+
+def pattern_first_reader(
+    first: int, last: int, heads: int, file: str, constexprs: str = '', sequences: int = 1, per_sequence: Tensor | None = None,
+) -> int:
+    """The first position whose query attends to any of the keys first .. last-1, which end the sequence, or `first` if that is lower."""
+
 def rms_norm(x: Tensor, weight: Tensor, epsilon: float = 1e-06) -> Tensor:
     """x * weight / sqrt(mean(x^2) + epsilon) over the last dimension."""
 

@@ -34,6 +34,11 @@ struct PatternFile {
   std::vector<std::string> perSequence; // {"PREFIX"}
   // The directive select(...), whose integers are among the parameters.
   std::optional<PatternSelection> selection;
+  // Whether the file has a kernel for a cache; one that an earlier version
+  // wrote does not.
+  bool decodes = false;
+  // False: no query attends to a key after itself, as far as `sees` tells.
+  bool attendsToLaterKeys = false;
 
   const Parameter *find(const std::string &parameter) const;
 };

@@ -511,6 +511,7 @@ def examples():
     yield "nsa_gated_attention", (q, kc, vc, k, v, k, v, g, p.cu, cu_cmp, 20, 8, 4, 8, 3, 4)
     cache = torch.randn(2, 2, 30, 16), torch.randn(2, 2, 30, 8)
     yield "decode_attention", (q[:2].detach(), *cache, 3, 25)
+    yield "pattern_decode", (torch.randn(2, 3, 4, 16), *cache, 20, "kernels/patterns/window.py", "window=9")
     yield "nsa_combine", (*branches, g)
     yield "rms_norm_forward", (q, torch.ones(16, requires_grad=True), 1e-6)
     yield "residual_norm_forward", (q, q.detach() + 1, torch.ones(16, requires_grad=True), 1e-6)

@@ -11,7 +11,7 @@ torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
 
 # Their kernels are given by the caller, and so is what their tensors mean.
-ANY_TENSORS = {"launch", "custom_attention", "custom_attention_backward"}
+ANY_TENSORS = {"launch", "custom_attention", "custom_attention_backward", "pattern_decode", "pattern_first_reader"}
 
 TOKENS, HEADS, KEY_HEADS, SIZE, VALUE_SIZE, LENGTH, STRIDE, BLOCK, SELECTED = 29, 4, 2, 16, 8, 8, 4, 8, 3
 

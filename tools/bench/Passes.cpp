@@ -130,7 +130,7 @@ int benchDecode(Run &run) {
     throw Error("bench decode does not run on a GPU: decoding computes on the "
                 "CPU, as tessera generate does",
                 "use --device cpu, or --device sim:sm_80 for counters");
-  if (sizes.has(models::AttentionKind::Kernel))
+  if (!models::hasCache(sizes))
     throw Error(
         "bench decode needs a cache of keys and values, which attention "
         "from a kernel file does not have",

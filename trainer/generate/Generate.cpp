@@ -69,7 +69,7 @@ generate(const GenerateOptions &options,
   const int64_t room = longestText(config);
   std::optional<models::Cache> cache;
   models::Reads reads;
-  const bool custom = config.model.has(models::AttentionKind::Kernel);
+  const bool custom = !models::hasCache(config.model);
   const auto add = [&](const models::Reads &more) {
     reads.compressed += more.compressed;
     reads.selected += more.selected;

@@ -1,0 +1,64 @@
+# kernels/attention/decode.py - attention of a pattern for new tokens, over a cache of keys and values.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""o = softmax(score(scale * q k^T)) v over the keys that the pattern shows. Shapes: q [B, N, H*G, D] and o [B, N, H*G, E] of the N new
+tokens at positions begin .. end-1 of each of B sequences; k [B, H, C, D] and v [B, H, C, E] of the C >= end positions of the cache."""
+import triton
+import triton.language as tl
+from kernels.attention.core import LOG2E, Rows, finish, load_queries, load_row_values, query_tile, row_pointer, split_range
+from kernels.attention.forward import visit_keys
+from kernels.tiles import store_rows
+
+
+@triton.jit
+def of_sequence(x, stride):
+    """The rows of x that belong to the program's sequence, whose elements are `stride` apart from those of the next sequence."""
+    return Rows(x.ptr + tl.program_id(2).to(tl.int64) * stride, x.token, x.head)
+
+
+@triton.jit
+def decode(q, k, v, o, strides, sink, learned, begin, end, scale, pattern, size):
+    """One tile of new tokens of one key/value head. The program ids are the tile, the key/value head and the sequence.
+
+    strides are those between sequences of q, k, v and o. sink and learned [H*G] are as in kernels/attention/forward.py, with a token
+    stride of 0. Keys outside of pattern.keys are not read.
+    """
+    tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
+    first = begin + tl.program_id(0) * (size.BM // size.G)
+    tile = query_tile(0 - begin, end, first, tl.program_id(1).to(tl.int64), begin * 0, end, size.G, size.BM)
+    rows = of_sequence(q, strides[0])
+    keys = of_sequence(k, strides[1])
+    values = of_sequence(v, strides[2])
+    q1 = load_queries(rows, tile, size.G, 0, size.D, size.DP)
+    q2 = load_queries(rows, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
+    number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
+    head0 = tl.program_id(1) * size.G
+    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(2))
+    lowest, full_first, full_past, past = pattern.keys(first, tl.minimum(first + size.BM // size.G, end) - 1, end, head0,
+                                                       head0 + size.G - 1, extra)
+    lowest = lowest // size.BN * size.BN
+    middle, after = split_range(lowest, full_first, full_past, past, size.BN)
+
+    peak = tl.full((size.BM,), float("-inf"), tl.float32)
+    total = tl.zeros((size.BM,), tl.float32)
+    acc = tl.zeros((size.BM, size.EP), tl.float32)
+    peak, total, acc = visit_keys(q1, q2, keys, values, tile, lowest, middle, scale, number, peak, total, acc, extra, pattern, size, True)
+    peak, total, acc = visit_keys(q1, q2, keys, values, tile, middle, after, scale, number, peak, total, acc, extra, pattern, size, False)
+    peak, total, acc = visit_keys(q1, q2, keys, values, tile, after, past, scale, number, peak, total, acc, extra, pattern, size, True)
+
+    weight = total
+    if sink is not None:
+        weight = total + tl.exp2(load_row_values(sink, tile, size.G) * LOG2E - peak)
+    value, sums = finish(peak, total, acc, weight)
+    base, offs = row_pointer(of_sequence(o, strides[3]), tile, size.G)
+    store_rows(base, offs, value, size.E, size.EP, tile.live)
+
+
+@triton.jit
+def first_reader(out, begin, end, heads, pattern):
+    """Stores the lowest position of a query that attends to any of the keys begin .. end-1, or `begin` if that is lower. The program id
+    is the sequence, which has `end` tokens."""
+    sequence = tl.program_id(0)
+    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence)
+    first, full_first, full_past, past = pattern.queries(begin, end - 1, end, 0, heads - 1, extra)
+    tl.store(out + sequence, tl.minimum(tl.where(first < past, first, begin), begin))

@@ -1,0 +1,100 @@
+// tests/train/PatternCacheTest.cpp - models with patterns over a cache: the
+// logits of new tokens are those of the complete forward pass.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "models/Transformer.h"
+#include "runtime/launch/PatternFile.h"
+#include "trainer/settings/Config.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+using Settings = std::vector<std::string>;
+
+models::ModelConfig modelOf(const Settings &attention) {
+  Settings all = {"model.dim=32",        "model.n_layers=4", "model.n_heads=4",
+                  "model.n_kv_groups=2", "model.d_k=8",      "model.d_v=16",
+                  "model.mlp_dim=64",    "nsa.l=8",          "nsa.d=4",
+                  "nsa.l_sel=16",        "nsa.n_sel=4",      "nsa.w=16"};
+  all.insert(all.end(), attention.begin(), attention.end());
+  return trainer::parseConfig("", "x", all).model;
+}
+
+at::Tensor tokensOf(int64_t rows, int64_t length) {
+  return (at::arange(rows * length) * 7919 + 13)
+      .remainder(251)
+      .view({rows, length});
+}
+
+/// Learned numbers that have an effect: they start at 0.
+void drawLearned(models::Transformer &model) {
+  for (models::Parameter &p : model.parameters())
+    if (p.name.find("head_learned") != std::string::npos)
+      p.value.detach().copy_(at::linspace(-0.4, 0.6, p.value.numel()));
+}
+
+/// Reads a text in pieces, around the borders of tiles of 64 keys, and compares
+/// the last logits of each with a forward pass over all tokens so far.
+void expectCacheIsForward(const Settings &attention) {
+  const models::ModelConfig config = modelOf(attention);
+  models::Transformer model(config, models::KernelSource::Tessera, 7);
+  drawLearned(model);
+  const at::NoGradGuard noGrad;
+  const at::Tensor text = tokensOf(2, 140);
+  models::Cache cache(config, 2, 140);
+  int64_t last = 0;
+  for (const int64_t count : {3, 1, 1, 57, 1, 1, 1, 1, 60, 1, 1, 1, 1, 1, 7}) {
+    const at::Tensor added = text.slice(1, last, last + count);
+    last += count;
+    const at::Tensor logits = model.extend(added, cache);
+    ASSERT_EQ(logits.size(1), count);
+    ASSERT_EQ(cache.length(), last);
+    const at::Tensor all = model.forward(text.slice(1, 0, last)).logits;
+    const double difference =
+        (logits - all.slice(1, last - count)).abs().max().item<double>();
+    EXPECT_LT(difference, 1e-5) << attention[0] << " at " << last;
+  }
+}
+
+TEST(PatternCache, EveryPatternOfTheLibraryContinuesFromACache) {
+  const std::map<std::string, std::string> parameters = {
+      {"window", "window=20"},
+      {"sink_window", "window=16,first=2"},
+      {"strided", "local=5,stride=7"},
+      {"fixed", "block=16,summary=3"},
+      {"block_causal", "block=12"},
+      {"softcap", "cap=0.2"},
+      {"alibi", ""},
+      {"dense", ""}};
+  for (const std::string &name : runtime::libraryPatterns()) {
+    if (!runtime::readPatternFile("kernels/patterns/" + name + ".py")
+             ->perSequence.empty())
+      continue; // the trainer has no values of a sequence
+    ASSERT_TRUE(parameters.contains(name)) << name;
+    expectCacheIsForward({"attention=kernels/patterns/" + name + ".py",
+                          "attention_params=" + parameters.at(name)});
+  }
+}
+
+TEST(PatternCache, ModelsWithDifferentLayersContinueFromACache) {
+  expectCacheIsForward(
+      {"attention=sink_window,dense", "attention_params=window=16,first=0"});
+  expectCacheIsForward(
+      {"attention=window,window", "attention_params=window=8; window=100"});
+  expectCacheIsForward({"attention=nsa,alibi"});
+}
+
+// The last token changes what the tokens of its block attend to.
+TEST(PatternCache, TokensThatSeeLaterOnesAreReadAgain) {
+  expectCacheIsForward({"attention=block_causal,window,sdpa",
+                        "attention_params=block=12,"
+                        "window=9"});
+  expectCacheIsForward(
+      {"attention=nsa,block_causal", "attention_params=block=5"});
+}
+
+} // namespace
