@@ -144,6 +144,7 @@ public:
         maybe(in.indexKey), maybe(in.indexWeights), std::nullopt);
     return {o, indices, losses};
   }
+
   Tensor decodePattern(const Tensor &q, const Tensor &k, const Tensor &v,
                        int64_t first, const Tensor &numbers,
                        const CustomAttention &custom) override {

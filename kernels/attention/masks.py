@@ -87,6 +87,18 @@ def bounded_mask(t, pos, head, extra):
 
 
 @triton.jit
+def small_block(pos, first, SUB: tl.constexpr):
+    """Number of the block of SUB tokens that contains pos among those of a super-block that begins at `first`; at most 31."""
+    return tl.minimum(pos - first, 32 * SUB - 1) // SUB
+
+
+@triton.jit
+def picked_mask(t, pos, head, extra):
+    """extra is (newest, first, bits, SUB): listed_mask of the small blocks of a super-block whose bits, [rows, 1], are set."""
+    return (pos <= extra[0]) & (((extra[2] >> small_block(pos, extra[1], extra[3])) & 1) > 0)
+
+
+@triton.jit
 def listed_mask(t, pos, head, extra):
     """extra is (newest, bound): a row attends to keys up to newest, [rows, 1], and before the end of the block, unless bound is None."""
     keep = pos <= extra[0]

@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program owns SPAN tokens of one list and visits every block with the program's tokens that selected it, from the inverse index
 (inverse_index.py). Products then have many rows even where a list serves one query head. Between two blocks a row's sums are in memory:
-each row belongs to one program, and blocks come in ascending order, so the same inputs give the same bits."""
+each row belongs to one program, and blocks come in ascending order, so the same inputs give the same bits. SUB > 0: blocks are super-blocks
+of blocks of SUB tokens, and INV is int64 as inverse_fill_bits (super_blocks.py) writes it."""
 import triton
 import triton.language as tl
 from kernels.attention.backward_q import store_dq
 from kernels.attention.core import LOG2E, Rows, Sizes, Tile, load_keys, load_queries, load_row_values, query_tile, softmax_step
 from kernels.attention.forward import store_output
+from kernels.attention.masks import small_block
 from kernels.tiles import find_tile
 
 
@@ -22,13 +24,19 @@ def entries_of_tiles(PTR, STARTS, group, block, tile0, tile1, tiles, nblk):
 
 
 @triton.jit
-def listed_tile(INV, r, end, start, length, group, G: tl.constexpr, BM: tl.constexpr, HIDDEN: tl.constexpr):
-    """The rows of entries r .. r + BM // G - 1, all before `end`, and the newest position that each may see, -1 for idle rows."""
+def listed_tile(INV, r, end, pos, bound, first, start, length, group, G: tl.constexpr, BM: tl.constexpr, HIDDEN: tl.constexpr, SUB: tl.constexpr):
+    """The rows of entries r .. r + BM // G - 1, all before `end`, and which of the keys at pos each sees, of a block that begins at `first`
+    and ends at `bound`."""
     rows = tl.arange(0, BM)
     t = tl.load(INV + tl.minimum(r + rows // G, end - 1))
+    bits = (t >> 32).to(tl.int32) if SUB else None
+    t = (t & 0x7fffffff).to(tl.int32) if SUB else t
     live = rows // G < tl.minimum(BM // G, end - r)
     newest = tl.where(live, t - HIDDEN if HIDDEN else t, -1)
-    return Tile(start, length, 0, group, t.to(tl.int64), rows % G, live, start, length), newest
+    keep = pos[None, :] <= tl.minimum(newest, bound - 1)[:, None]
+    if SUB:
+        keep = keep & (((bits[:, None] >> small_block(pos, first, SUB)[None, :]) & 1) > 0)
+    return Tile(start, length, 0, group, t.to(tl.int64), rows % G, live, start, length), keep
 
 
 # tessera: types("Q K V O: *TYPE:16", "ACC STATE LSE: *fp32:16", "PTR STARTS INV CU: *i32:16", "scale: fp32", "T nseq nblk tiles slset: i32", "slseh: 1", "s*: i32:16")
@@ -44,7 +52,7 @@ def select_blocks_fwd(Q, K, V, PTR, STARTS, INV, ACC, STATE, O, LSE, CU, scale, 
                       sot, soh, slset, slseh,
                       G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr,
                       D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                      BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
+                      BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
     """o and lse. ACC fp32 [lists, T, G, EP] comes as zeros, STATE fp32 [2, lists, T, G] as the peaks, -inf, and the totals, 0."""
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
@@ -70,11 +78,10 @@ def select_blocks_fwd(Q, K, V, PTR, STARTS, INV, ACC, STATE, O, LSE, CU, scale, 
             kt2 = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, head, DP, D - DP, DT, BN)) if DT else None
             v = load_keys(Rows(V, svt, svh), start, length, n, head, 0, E, EP, BN)
             for r in range(begin, end, BM // G):
-                tile, newest = listed_tile(tokens, r, end, start, length, group, G, BM, HIDDEN)
+                tile, keep = listed_tile(tokens, r, end, pos, bound, block * LSEL, start, length, group, G, BM, HIDDEN, SUB)
                 s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP), kt)
                 if DT:
                     s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT), kt2, s)
-                keep = pos[None, :] <= tl.minimum(newest, bound - 1)[:, None]
                 s = tl.where(keep, s * (scale * LOG2E), float("-inf"))
                 row = row0 + tile.t * G + tile.row
                 acc = ACC + row[:, None] * EP + e[None, :]
@@ -105,7 +112,7 @@ def select_blocks_bwd_dq(Q, K, V, PTR, STARTS, INV, DO, LSE, DELTA, DQ, CU, scal
                          sdot, sdoh, sdqt, sdqh, slset, slseh, sdeltat, sdeltah,
                          G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr,
                          D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                         BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
+                         BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
     """Adds to DQ, fp32."""
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
@@ -128,11 +135,10 @@ def select_blocks_bwd_dq(Q, K, V, PTR, STARTS, INV, DO, LSE, DELTA, DQ, CU, scal
             k2 = load_keys(Rows(K, skt, skh), start, length, n, head, DP, D - DP, DT, BN) if DT else None
             vt = tl.trans(load_keys(Rows(V, svt, svh), start, length, n, head, 0, E, EP, BN))
             for r in range(begin, end, BM // G):
-                tile, newest = listed_tile(tokens, r, end, start, length, group, G, BM, HIDDEN)
+                tile, keep = listed_tile(tokens, r, end, pos, bound, block * LSEL, start, length, group, G, BM, HIDDEN, SUB)
                 s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP), tl.trans(k))
                 if DT:
                     s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT), tl.trans(k2), s)
-                keep = pos[None, :] <= tl.minimum(newest, bound - 1)[:, None]
                 total = load_row_values(Rows(LSE, slset, slseh), tile, G) * LOG2E
                 p = tl.where(keep, tl.exp2(s * (scale * LOG2E) - total[:, None]), 0.0)
                 dp = tl.dot(load_queries(Rows(DO, sdot, sdoh), tile, G, 0, E, EP), vt)

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from kernels.attention.backward_kv import query_step, store_key_rows
 from kernels.attention.core import Pattern, Rows, Sizes, Tile, load_keys
-from kernels.attention.masks import listed_mask
+from kernels.attention.masks import listed_mask, picked_mask
 from kernels.tiles import find_tile
 
 
@@ -31,12 +31,13 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
                     sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
                     G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, CHUNK: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                    BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
+                    BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
     """Up to CHUNK tokens of a block's inverse list: dk and dv of up to BN of its keys; rows are (token, head of the group).
 
     Chunks are numbered as find_tile numbers the tiles of sequences, by PTR: the lists are the sequences. A list of one chunk writes
     dk and dv, also an empty one; the chunks of a longer one write sums for select_bwd_sum, in fp32 and not yet scaled. With SHARE > 1 a
     KV head has as many sets of lists, and so of gradients, for the caller to add up. A token's last HIDDEN keys do not count.
+    SUB > 0: blocks are super-blocks of blocks of SUB tokens, and INV is int64 as inverse_fill_bits writes it.
     """
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
@@ -61,11 +62,13 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
     dv = tl.zeros((BN, EP), tl.float32)
     for r in range(0, entries, BT):
         t = tl.load(tokens + tl.minimum(r + rows // G, entries - 1))
+        bits = (t >> 32).to(tl.int32)[:, None] if SUB else None
+        t = (t & 0x7fffffff).to(tl.int32) if SUB else t
         newest = tl.where(rows // G < tl.minimum(BT, entries - r), tl.minimum(t - HIDDEN if HIDDEN else t, bound - 1), -1)    # idle rows see nothing
         tile = Tile(start, length, 0, group, t.to(tl.int64), rows % G, newest >= 0, start, length)   # listed tokens may lie far apart
         dk, dk2, dv = query_step(Rows(Q, sqt, sqh), Rows(DO, sdot, sdoh), Rows(LSE, slset, slseh), Rows(DELTA, sdeltat, sdeltah), None, None,
-                                 kt, kt2, vt, tile, n, scale, dk, dk2, dv, (newest[:, None], None),
-                                 Pattern((), listed_mask, None, None, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), True)
+                                 kt, kt2, vt, tile, n, scale, dk, dk2, dv, (newest[:, None], first, bits, SUB) if SUB else (newest[:, None], None),
+                                 Pattern((), picked_mask if SUB else listed_mask, None, None, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), True)
 
     live = n + tl.arange(0, BN) < bound
     if listed > CHUNK:

@@ -3,7 +3,6 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/BlockPasses.h"
-#include "ops/attention/SelectedKeys.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -48,6 +47,9 @@ void runSpans(Launch &launch, const Attention &a, const Selection &of,
   launch.constant("NSEL", of.indices.size(2));
   launch.constant("BT", inverse.tileTokens).constant("SPAN", span);
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
+  wholeTokens(launch, a.group);
+  if (of.sub > 0)
+    setTiles(launch, superTiles(a), a.group > kLeastTileRows);
   for (const auto &[name, value] : keyRule(of))
     launch.constant(name, value);
   launch.sequence(a.maxSeqlen);
@@ -63,7 +65,7 @@ bool visitsBlocks(const Attention &listed) {
 
 void blocksForward(const Attention &a, const Selection &of, const Output &to) {
   using namespace block_passes;
-  const InverseIndex inverse = invert(a, of.indices, of.length, true);
+  const InverseIndex inverse = invert(a, of, takesCpuKernels(a.q));
   const auto numbers = to.lse.options();
   const Tensor sums = at::zeros(
       {a.keyHeads, a.tokens, a.group, nextPowerOfTwo(a.valueDim)}, numbers);
@@ -78,10 +80,10 @@ void blocksForward(const Attention &a, const Selection &of, const Output &to) {
   runSpans(launch, a, of, inverse);
 }
 
-void blocksDq(const Attention &a, const Selection &of, const RowGradient &rows,
+void blocksDq(const Attention &a, const Selection &of,
+              const InverseIndex &inverse, const RowGradient &rows,
               const QueryGradient &to) {
   using namespace block_passes;
-  const InverseIndex inverse = invert(a, of.indices, of.length, true);
   const bool inPlace = to.dq.scalar_type() == at::kFloat;
   const Tensor dq =
       inPlace ? to.dq

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ops/attention/Branches.h"
+#include "ops/attention/SelectedKeys.h"
 
 namespace tessera::runtime {
 
@@ -12,11 +12,17 @@ namespace tessera::runtime {
 // heads of a list are few and so are the rows of a token's products.
 bool visitsBlocks(const Attention &listed);
 
+// Whether so small blocks are to be gathered in super-blocks, and the selection
+// of super-blocks: at most 16 tokens each, in ascending order.
+bool needsSuperBlocks(int64_t block);
+Selection superBlocks(const Attention &listed, const Selection &of);
+
 // As selectedForward() and the first half of selectedGradients(). The forward
 // pass takes fp32 [lists, T, G, E] of memory, and dq [T, Hq, D] if it has
 // another type than fp32.
 void blocksForward(const Attention &a, const Selection &of, const Output &to);
-void blocksDq(const Attention &a, const Selection &of, const RowGradient &rows,
+void blocksDq(const Attention &a, const Selection &of,
+              const InverseIndex &inverse, const RowGradient &rows,
               const QueryGradient &to);
 
 } // namespace tessera::runtime

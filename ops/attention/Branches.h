@@ -38,6 +38,10 @@ struct Selection {
   int64_t share = 1;
   // Type of dk and dv; by default that of k.
   std::optional<at::ScalarType> gradients = {};
+  // With superBlocks(): tokens of a small block, and the bits of those that
+  // each super-block of `indices` contains, int32 of the same shape.
+  int64_t sub = 0;
+  at::Tensor bits = {};
   // Whether programs visit blocks instead of tokens (BlockPasses.h).
   bool byBlocks = false;
 };

@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/KeyStreams.h"
+#include "ops/attention/BlockPasses.h"
 #include "ops/launch/EmptyTensor.h"
 
 #include <ATen/ops/empty.h>
@@ -96,6 +97,14 @@ Tensor addStreams(const Tensor &a, const Tensor &b, const Tensor &like) {
   return a.add(b).to(like.scalar_type());
 }
 
+// Lists of small blocks become lists of super-blocks, which takes a launch.
+KeyStreams prepared(const KeyStreams &streams) {
+  KeyStreams s = streams;
+  if (s.selects() && needsSuperBlocks(s.selection.length))
+    s.selection = superBlocks(s.listed, s.selection);
+  return s;
+}
+
 } // namespace key_streams
 } // namespace
 
@@ -114,12 +123,13 @@ std::tuple<at::Tensor, at::Tensor> streamsForward(const KeyStreams &streams) {
   const Attention &a = streams.attention;
   if (streams.count() == 0 || a.tokens == 0)
     return a.noKeys();
-  if (streams.count() > 1 || streams.sink) {
-    const Output to = merge(streams);
+  const KeyStreams s = prepared(streams);
+  if (s.count() > 1 || s.sink) {
+    const Output to = merge(s);
     return {to.o, byHeads(to.lse)};
   }
   const Output to = a.newOutput();
-  streamForward(streams, 0, to);
+  streamForward(s, 0, to);
   return {to.o, byHeads(to.lse)};
 }
 
@@ -155,7 +165,7 @@ StreamGradients streamsBackward(const KeyStreams &s, const at::Tensor &gradO,
       addParts(s.extra, made);
     to.extraK = made.dk, to.extraV = made.dv, add = true;
   }
-  Selection selection = s.selection;
+  Selection selection = prepared(s).selection;
   std::optional<at::ScalarType> wide;
   if (s.selects() && s.window > 0)
     selection.gradients = wide = at::kFloat;

@@ -3,8 +3,6 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/BlockPasses.h"
-#include "ops/attention/Branches.h"
-#include "ops/attention/SelectedKeys.h"
 #include "ops/launch/EmptyTensor.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/Options.h"
@@ -205,8 +203,11 @@ selectedGradients(const Attention &a, const Selection &of, BlockLists lists,
   using namespace selected_blocks;
   const bool packed = readsPackedKeys(a.q);
   if (of.byBlocks) {
-    blocksDq(a, of, rows, to);
-  } else if (packed) {
+    const InverseIndex inverse = invert(a, of, packed);
+    blocksDq(a, of, inverse, rows, to);
+    return selectedDkDv(a, of, inverse, rows, packed, parts);
+  }
+  if (packed) {
     dqPacked(a, of, rows, to);
   } else {
     if (!lists.lists.defined())
@@ -215,7 +216,7 @@ selectedGradients(const Attention &a, const Selection &of, BlockLists lists,
     launchDq(a, branchOf(a, of, lists), rows, to,
              "kernels/nsa/select_list_bwd_dq.py", "select_list_bwd_dq");
   }
-  return selectedDkDv(a, of, rows, packed, parts);
+  return selectedDkDv(a, of, invert(a, of, packed), rows, packed, parts);
 }
 
 Constants keyRule(const Selection &of) {
@@ -224,6 +225,8 @@ Constants keyRule(const Selection &of) {
     rule.push_back({"SHARE", of.share});
   if (of.hidden > 0)
     rule.push_back({"HIDDEN", of.hidden});
+  if (of.sub > 0)
+    rule.push_back({"SUB", of.sub});
   return rule;
 }
 

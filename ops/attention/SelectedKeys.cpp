@@ -14,6 +14,7 @@ namespace selected_keys_op {
 using at::Tensor;
 
 constexpr const char *indexFile = "kernels/nsa/inverse_index.py";
+constexpr const char *superFile = "kernels/nsa/super_blocks.py";
 
 // A tile's picks are sorted at once: this many, in as many tokens as that
 // makes. The counts of all tiles are int32 [Hkv, tiles, blocks]. A CPU sorts
@@ -40,11 +41,28 @@ Tensor addLists(const Tensor &x, int64_t lists, at::ScalarType type) {
 } // namespace selected_keys_op
 } // namespace
 
-InverseIndex invert(const Attention &a, const at::Tensor &indices,
-                    int64_t selectionLength, bool onCpu) {
+void checkSortedEntries(const Attention &a, int64_t superBlock,
+                        int64_t entries) {
   using namespace selected_keys_op;
+  const int64_t sorted =
+      sortedTokens(entries, takesCpuKernels(a.q)) * nextPowerOfTwo(entries);
+  TESSERA_CHECK(ceilDiv(a.maxSeqlen, superBlock) < 0x7fffffff / sorted &&
+                    a.tokens * entries <= 0x7fffffff,
+                a.op, "indices has ", entries, " entries for each of ",
+                a.maxSeqlen,
+                " tokens of a sequence, more than can be numbered "
+                "in 32 bits; pass larger blocks");
+}
+
+Constants superTiles(const Attention &a) {
+  return {{"BM", takesCpuKernels(a.q) ? 64 : 32}, {"BN", 16}};
+}
+
+InverseIndex invert(const Attention &a, const Selection &of, bool onCpu) {
+  using namespace selected_keys_op;
+  const Tensor &indices = of.indices;
   InverseIndex inverse;
-  inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
+  inverse.blocks = tileCount(a.tokens, of.length, a.sequences);
 
   const int64_t selected = indices.size(2),
                 tokens = sortedTokens(selected, onCpu);
@@ -56,10 +74,11 @@ InverseIndex invert(const Attention &a, const at::Tensor &indices,
   Tensor counts = at::empty({a.keyHeads, tiles, inverse.blocks}, options);
   inverse.starts = at::empty(counts.sizes(), options);
   inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
-  inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
+  inverse.tokens = at::empty({a.keyHeads, a.tokens * selected},
+                             options.dtype(of.sub > 0 ? at::kLong : at::kInt));
   const auto overTokens = [&](Launch &launch) {
     launch.tensor(a.cuSeqlens).integer(a.tokens).integer(a.sequences);
-    launch.integer(inverse.blocks).constant("LSEL", selectionLength);
+    launch.integer(inverse.blocks).constant("LSEL", of.length);
     launch.padded("NSEL", "NP", selected).constant("BT", tokens);
     launch.sequence(a.maxSeqlen);
     launch.run(tiles, a.keyHeads);
@@ -70,9 +89,12 @@ InverseIndex invert(const Attention &a, const at::Tensor &indices,
   prefix.tensor(counts).tensor(inverse.starts).tensor(inverse.offsets);
   prefix.integer(tiles).integer(inverse.blocks).sequence(a.maxSeqlen);
   prefix.run(ceilDiv(inverse.blocks + 1, prefix.tile("BC")), a.keyHeads);
-  Launch fill(indexFile, "inverse_fill");
-  overTokens(
-      fill.tensor(indices).tensor(inverse.starts).tensor(inverse.tokens));
+  Launch fill(of.sub > 0 ? superFile : indexFile,
+              of.sub > 0 ? "inverse_fill_bits" : "inverse_fill");
+  fill.tensor(indices);
+  if (of.sub > 0)
+    fill.tensor(of.bits);
+  overTokens(fill.tensor(inverse.starts).tensor(inverse.tokens));
   return inverse;
 }
 
@@ -82,11 +104,11 @@ int64_t chunkTokens(int64_t selected, int64_t selectionLength) {
 }
 
 std::tuple<at::Tensor, at::Tensor>
-selectedDkDv(const Attention &a, const Selection &of, const RowGradient &rows,
-             bool whole, const CompressedParts *parts) {
+selectedDkDv(const Attention &a, const Selection &of,
+             const InverseIndex &inverse, const RowGradient &rows, bool whole,
+             const CompressedParts *parts) {
   using namespace selected_keys_op;
   const int64_t selectionLength = of.length;
-  const InverseIndex inverse = invert(a, of.indices, selectionLength, whole);
   const int64_t selected = of.indices.size(2);
   // A list has each token of its sequence at most once.
   const int64_t chunk =
@@ -120,7 +142,8 @@ selectedDkDv(const Attention &a, const Selection &of, const RowGradient &rows,
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
   wholeTokens(launch, a.group);
-  setTiles(launch, wideTiles(a, true), a.group > kLeastTileRows);
+  setTiles(launch, of.sub > 0 ? superTiles(a) : wideTiles(a, true),
+           a.group > kLeastTileRows);
   launch.run(a.keyHeads, chunks * ceilDiv(selectionLength, launch.tile("BN")));
   const ListChunks made{part,           inverse.offsets, dk,   dv,
                         inverse.blocks, selectionLength, chunk};

@@ -13,14 +13,22 @@ namespace tessera::runtime {
 struct InverseIndex {
   at::Tensor offsets; // int32 [lists, blocks + 1]: PTR
   at::Tensor starts;  // int32 [lists, tiles, blocks]: of each tile's tokens
-  at::Tensor tokens;  // int32 [lists, T * n]: INV
-  int64_t blocks;     // of all sequences, numbered as tiles are; some are empty
+  // INV [lists, T * n]: int32, or with super-blocks int64, whose upper halves
+  // are their bits.
+  at::Tensor tokens;
+  int64_t blocks; // of all sequences, numbered as tiles are; some are empty
   int64_t tiles, tileTokens;
 };
 
 // `onCpu`: with tiles that suit a CPU.
-InverseIndex invert(const Attention &a, const at::Tensor &indices,
-                    int64_t selectionLength, bool onCpu);
+InverseIndex invert(const Attention &a, const Selection &of, bool onCpu);
+// Throws c10::ValueError if the index cannot number so many entries of each
+// token in 32 bits, with super-blocks of so many tokens.
+void checkSortedEntries(const Attention &a, int64_t superBlock,
+                        int64_t entries);
+
+// Rows and keys of a tile for super-blocks.
+Constants superTiles(const Attention &a);
 
 // How many tokens of a block's list one program takes: half of the mean n * l'
 // of a list, down to a power of two, and at least 64. There is less than one
@@ -36,7 +44,8 @@ int64_t chunkTokens(int64_t selected, int64_t selectionLength);
 // block of l' once more for each sequence. Where `parts` has several its sums
 // are made, too, in the launch that adds up chunks.
 std::tuple<at::Tensor, at::Tensor>
-selectedDkDv(const Attention &a, const Selection &of, const RowGradient &rows,
-             bool whole, const CompressedParts *parts = nullptr);
+selectedDkDv(const Attention &a, const Selection &of,
+             const InverseIndex &inverse, const RowGradient &rows, bool whole,
+             const CompressedParts *parts = nullptr);
 
 } // namespace tessera::runtime

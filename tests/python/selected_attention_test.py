@@ -110,6 +110,18 @@ def test_scopes_and_blocks(block, scope):
     Case(scope=scope, block=block, count=7 if block < 16 else 3, lengths=(70, 0, 1, 20) if block > 32 else (33, 0, 1, 20), seed=block).check()
 
 
+@pytest.mark.parametrize("block,count,window,scope", some([(1, 1, 0, "all"), (1, 40, 9, "query"), (2, 20, 0, "key"), (3, 40, 5, "query"),
+                                                           (5, 9, 0, "all"), (8, 9, 3, "key"), (9, 3, 0, "query")]))
+def test_small_blocks(block, count, window, scope):
+    """Those of at most 8 tokens are gathered in super-blocks."""
+    Case(lengths=(50, 0, 1, 33), block=block, count=count, window=window, scope=scope, heads=6, size=24).check()
+
+
+@pytest.mark.parametrize("block", (4, 16))
+def test_more_heads_than_rows_of_a_tile(block):
+    Case(lengths=(20,), heads=80, key_heads=2, block=block, scope="key", size=8, value_size=8).check()
+
+
 @pytest.mark.parametrize("heads,key_heads,scope", some([(h, k, s) for h, k in ((2, 2), (2, 1), (6, 1), (16, 1), (12, 2)) for s in SCOPES]))
 def test_groups(heads, key_heads, scope):
     Case(lengths=(21, 1), heads=heads, key_heads=key_heads, scope=scope, block=16, size=8, value_size=24).check()
