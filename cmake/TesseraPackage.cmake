@@ -10,7 +10,7 @@ set(package_inputs ${PROJECT_SOURCE_DIR}/cmake/package)
 
 # The headers that a program needs, and no others, as <tessera/Kernel.h>.
 set(package_headers)
-foreach(header runtime/Kernel.h language/Constexprs.h support/Error.h support/Diagnostics.h support/Diagnostics.def)
+foreach(header runtime/Kernel.h runtime/Arguments.h language/Constexprs.h support/Error.h support/Diagnostics.h support/Diagnostics.def)
   get_filename_component(name ${header} NAME)
   set(output ${PROJECT_BINARY_DIR}/package/include/tessera/${name})
   add_custom_command(OUTPUT ${output}

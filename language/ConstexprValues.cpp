@@ -38,7 +38,7 @@ static bool isEncodable(const Value &value) {
     return std::all_of(items->begin(), items->end(), isEncodable);
   return value.isNone() || value.is<bool>() || value.is<Int>() ||
          value.is<double>() || value.is<std::string>() ||
-         value.is<Value::DType>();
+         value.is<Value::DType>() || value.is<Value::KernelFunction>();
 }
 
 ConstexprValue fromValue(const std::string &name, const Value &value) {
@@ -60,7 +60,14 @@ ConstexprValue fromValue(const std::string &name, const Value &value) {
     return EncodedConstexpr{canonicalJson(toJson(value))};
   throw Error("constexpr `" + name + "` is " + value.repr() +
                   ", which a launch cannot pass on",
-              "use a number, a boolean, a string, a dtype, None or a tuple");
+              "use a number, a boolean, a string, a dtype, None, a tuple or a "
+              "@triton.jit function");
 }
 
 } // namespace tessera::language
+
+tessera::ConstexprValue tessera::functionNamed(const std::string &name,
+                                               const std::string &file) {
+  return language::fromValue(
+      name, language::Value(language::Value::KernelFunction{name, file}));
+}

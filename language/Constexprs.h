@@ -48,6 +48,13 @@ using ConstexprValue = std::variant<std::nullptr_t, bool, int64_t, double,
                                     std::string, DType, EncodedConstexpr>;
 using Constexprs = std::map<std::string, ConstexprValue>;
 
+// A function that kernels call, such as a @triton.jit function, as the value of
+// a constexpr. `file`: a kernel file that defines or imports it, searched for
+// from the folder of the kernel's file and the current folder; without, the
+// kernel's own file.
+ConstexprValue functionNamed(const std::string &name,
+                             const std::string &file = "");
+
 // From a JSON object; a string that starts with "tl." names a dtype. Throws
 // Error.
 Constexprs constexprsFromJson(std::string_view text);

@@ -4,6 +4,7 @@
 #include "language/Decorators.h"
 
 #include "language/KnownNames.h"
+#include "language/SignatureTuples.h"
 #include "support/Error.h"
 #include "support/LanguageGaps.h"
 #include "support/Names.h"
@@ -28,7 +29,8 @@ public:
     info.function = &function;
     info.signature.kernel = function.name;
     for (const Parameter &parameter : function.parameters)
-      guarded([&] { addParameter(parameter); });
+      guarded(
+          [&] { addParameter(program, function, parameter, info.signature); });
     // The innermost decorator stands last and applies first.
     for (auto it = function.decorators.rbegin();
          it != function.decorators.rend(); ++it)
@@ -58,18 +60,6 @@ private:
 
   Value value(const Expr &expr) {
     return evaluate(expr, program.scope(function), function.file);
-  }
-
-  void addParameter(const Parameter &node) {
-    KernelParameter parameter;
-    parameter.name = node.name;
-    parameter.isConstexpr = node.isConstexpr;
-    parameter.range = node.range;
-    if (node.defaultValue) {
-      parameter.hasDefault = true;
-      parameter.defaultValue = value(*node.defaultValue);
-    }
-    info.signature.parameters.push_back(std::move(parameter));
   }
 
   void readDecorator(const Expr &expr) {
@@ -134,7 +124,7 @@ private:
   }
 
   // Parameters by name or, as Triton allows, by index. Triton ignores a name
-  // that is not a parameter.
+  // that is not a parameter, and marks no value of a tuple.
   void markParameters(const Keyword &keyword, bool KernelParameter::*mark) {
     Value list = value(*keyword.value);
     const std::vector<Value> *items = list.sequence();
@@ -147,8 +137,10 @@ private:
           info.signature.parameters[size_t(at)].*mark = true;
       } else if (auto index = item.asInt();
                  index && *index >= 0 &&
-                 *index < Int(info.signature.parameters.size())) {
-        info.signature.parameters[size_t(*index)].*mark = true;
+                 *index < Int(function.parameters.size())) {
+        const std::string &name = function.parameters[size_t(*index)].name;
+        if (const int at = info.signature.find(name); at >= 0)
+          info.signature.parameters[size_t(at)].*mark = true;
       } else {
         report(keyword.range,
                "`" + keyword.name + "` holds what is no parameter",
@@ -294,7 +286,7 @@ private:
                     const Value &function) {
     const auto *name = key.get<std::string>();
     const auto *known = function.get<Value::Function>();
-    const size_t count = !known          ? size_t(function.is<Value::Named>())
+    const size_t count = !known          ? size_t(isNamed(function))
                          : known->lambda ? known->lambda->parameters.size()
                                          : known->def->parameters.size();
     if (!name || count != 1)
@@ -304,6 +296,11 @@ private:
                         "of the launch");
     if (isParameterOfHeuristic(range, *name))
       info.heuristics.push_back(heuristicOf(*name, function));
+  }
+
+  // The name of a function that is not run while compiling.
+  static bool isNamed(const Value &function) {
+    return function.is<Value::Named>() || function.is<Value::KernelFunction>();
   }
 
   // Triton also lets a heuristic choose an option of the launch.
@@ -324,7 +321,7 @@ private:
     if (const auto *known = function.get<Value::Function>())
       return {name, function,
               known->lambda ? dump(*known->lambda) : dump(*known->def), ""};
-    const std::string &path = function.get<Value::Named>()->path;
+    const std::string path = function.repr();
     return {name, Value(), path,
             "`" + path + "` is code around the kernel that is not run"};
   }
@@ -354,6 +351,15 @@ Value applyHeuristic(
   Value::Dict dict;
   for (const auto &[name, value] : arguments)
     dict.items.emplace_back(Value(name), value);
+  for (const TupleParameter &tuple : kernel.signature.tuples)
+    dict.items.emplace_back(
+        Value(tuple.name),
+        tupleOfLeaves(kernel.signature, tuple, [&](const std::string &leaf) {
+          for (const auto &[name, value] : arguments)
+            if (name == leaf)
+              return value;
+          return Value();
+        }));
   return call(heuristic.function, {Value(std::move(dict))},
               kernel.function->file);
 }

@@ -39,6 +39,8 @@ public:
              const KeywordValues &keywords) {
     if (const auto *named = callee.get<Value::Named>())
       return callNamed(named->path, arguments, keywords);
+    if (const auto *kernel = callee.get<Value::KernelFunction>())
+      return callNamed(kernel->name, arguments, keywords);
     const auto *function = callee.get<Value::Function>();
     if (!function)
       throw ValueProblem{"a " + callee.kindName() + " is called",
@@ -214,6 +216,9 @@ private:
       if (node.attribute == "name")
         return dtype->name;
     }
+    if (const auto *tuple = value.get<Value::Tuple>())
+      if (const Value *field = tuple->find(node.attribute))
+        return *field;
     if (node.attribute == "value") // of a tl.constexpr
       return value;
     fail(node,

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Expand.h"
 
+#include "language/ConstexprValues.h"
 #include "language/KnownNames.h"
+#include "language/SignatureTuples.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -34,6 +36,8 @@ public:
     for (const Parameter &parameter : node.parameters) {
       bound.insert(parameter.name);
       optional(parameter.annotation);
+      if (parameter.annotation)
+        optional(quotedAnnotation(*parameter.annotation));
       optional(parameter.defaultValue);
     }
     for (const ExprPtr &decorator : node.decorators) {
@@ -218,6 +222,7 @@ public:
                     symbol->function->name + "\n";
         break;
       case Symbol::Kind::Constant:
+        visitFunctions(symbol->value);
         noteLibraries(symbol->value);
         note(name + " = " + literal(symbol->value));
         meanings += "# " + name + " is " + literal(symbol->value) + "\n";
@@ -235,6 +240,20 @@ public:
     texts.push_back(meanings + functionText(function));
   }
 
+  // Adds the functions that a compile-time argument is or holds.
+  void visitArgument(const std::string &name, const Value &value) {
+    if (const std::vector<Value> *items = value.sequence())
+      for (size_t i = 0; i < items->size(); ++i)
+        visitArgument(name + "." + std::to_string(i), (*items)[i]);
+    const auto *function = value.get<Value::KernelFunction>();
+    if (!function)
+      return;
+    const FunctionDef &found = program.function(*function);
+    visit(found);
+    passed += "# " + name + " is function " +
+              std::to_string(positions[&found]) + ", " + found.name + "\n";
+  }
+
   Expansion finish() {
     Expansion result;
     result.functions = order;
@@ -247,11 +266,21 @@ public:
         result.text += line + "\n";
     for (const std::string &text : texts)
       result.text += text;
+    result.text += passed;
     return result;
   }
 
 private:
   void note(std::string line) { lines.insert(std::move(line)); }
+
+  // The functions that a constant is another name of, or holds.
+  void visitFunctions(const Value &value) {
+    if (const std::vector<Value> *items = value.sequence())
+      for (const Value &item : *items)
+        visitFunctions(item);
+    if (const auto *function = value.get<Value::KernelFunction>())
+      visit(program.function(*function));
+  }
 
   // The imports of libraries that a constant's text names. Without them the
   // text would not mean the same when it is read again.
@@ -288,6 +317,7 @@ private:
   std::vector<std::string> texts;
   std::map<const FunctionDef *, size_t> positions; // from 1, in `order`
   std::set<std::string> lines;
+  std::string passed; // which arguments are which functions
 };
 
 } // namespace
@@ -298,13 +328,59 @@ Expansion expand(const Program &program, const FunctionDef &kernel) {
   return expander.finish();
 }
 
+Expansion expand(const Program &program, const FunctionDef &kernel,
+                 const std::vector<Argument> &arguments) {
+  Expander expander(program);
+  for (const Argument &argument : arguments)
+    expander.visitArgument(argument.name, argument.value);
+  expander.visit(kernel);
+  return expander.finish();
+}
+
+bool holdsFunction(const Value &value) {
+  if (const std::vector<Value> *items = value.sequence())
+    return std::any_of(items->begin(), items->end(), holdsFunction);
+  return value.is<Value::KernelFunction>();
+}
+
+static std::vector<RequestSource> sourcesOf(const Program &program) {
+  std::vector<RequestSource> sources;
+  for (const auto &file : program.files())
+    sources.push_back({file->path(), file->text()});
+  return sources;
+}
+
+void addFunctions(const Program &program, CompileRequest &request) {
+  if (std::none_of(request.args.begin(), request.args.end(),
+                   [](const Argument &argument) {
+                     return holdsFunction(argument.value);
+                   }))
+    return;
+  request.text =
+      expand(program, program.kernel(request.kernel), request.args).text;
+  request.sources = sourcesOf(program);
+}
+
+std::string textWith(const Program &program, std::string_view kernel,
+                     const Constexprs &constexprs) {
+  std::vector<Argument> functions;
+  for (const auto &[name, value] : constexprs)
+    if (std::holds_alternative<EncodedConstexpr>(value)) {
+      Argument argument;
+      argument.name = name;
+      argument.value = toValue(value);
+      if (holdsFunction(argument.value))
+        functions.push_back(std::move(argument));
+    }
+  return expand(program, program.kernel(kernel), functions).text;
+}
+
 CompileRequest makeRequest(const Program &program, std::string_view kernel) {
   CompileRequest request;
   request.file = program.main().file->path();
   request.kernel = std::string(kernel);
   request.text = expand(program, program.kernel(kernel)).text;
-  for (const auto &file : program.files())
-    request.sources.push_back({file->path(), file->text()});
+  request.sources = sourcesOf(program);
   return request;
 }
 

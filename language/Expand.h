@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "language/Constexprs.h"
 #include "language/Program.h"
 #include "language/Request.h"
 
@@ -23,7 +24,24 @@ struct Expansion {
 // Throws CompileError when a constant or callee cannot be had.
 Expansion expand(const Program &program, const FunctionDef &kernel);
 
+// The same with the functions among the arguments, and which argument is which
+// function. Throws Error for one that does not exist.
+Expansion expand(const Program &program, const FunctionDef &kernel,
+                 const std::vector<Argument> &arguments);
+
 // A request for the kernel with file, kernel, text and sources filled in.
 CompileRequest makeRequest(const Program &program, std::string_view kernel);
+
+// Adds text and sources of the functions among request.args. Nothing changes
+// without any. Throws as expand() does.
+void addFunctions(const Program &program, CompileRequest &request);
+
+// The text of makeRequest() with the functions among the constexprs. Throws as
+// expand() does.
+std::string textWith(const Program &program, std::string_view kernel,
+                     const Constexprs &constexprs);
+
+// Whether the value is a function or a tuple that holds one.
+bool holdsFunction(const Value &value);
 
 } // namespace tessera::language

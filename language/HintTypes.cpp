@@ -4,9 +4,11 @@
 #include "language/HintTypes.h"
 
 #include "language/KnownNames.h"
+#include "language/TupleText.h"
 #include "support/Error.h"
 #include "support/Names.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace tessera::language {
@@ -34,6 +36,13 @@ static bool isName(std::string_view text) {
              std::string_view::npos;
 }
 
+// A part of the name of a leaf: "token", ".token", "q.".
+static bool isLeafName(std::string_view text) {
+  std::string word(text);
+  std::replace(word.begin(), word.end(), '.', '_');
+  return isName(word) || (text.size() > 1 && isName(word.substr(1)));
+}
+
 HintTypes::Type HintTypes::typeOf(const Signature &signature,
                                   std::string_view text) {
   Type type;
@@ -42,9 +51,16 @@ HintTypes::Type HintTypes::typeOf(const Signature &signature,
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size()) {
-    type.number = number;
+    type.constant = Value(number);
     return type;
   }
+  for (const auto &[word, constant] : {std::pair{"None", Value()},
+                                       {"True", Value(true)},
+                                       {"False", Value(false)}})
+    if (text == word) {
+      type.constant = constant;
+      return type;
+    }
   if (ArgClass::parse(text))
     return type;
   std::string_view element = text;
@@ -73,12 +89,52 @@ void HintTypes::set(const std::string &name, const Type &type) {
                 "remove one of the two");
 }
 
+void HintTypes::addTuple(const Signature &signature,
+                         const TupleParameter &tuple, const std::string &text) {
+  std::map<std::string, Value> leaves;
+  addLeavesOfText(
+      signature, tuple, text,
+      [](const std::string &leaf) { return Value(leaf); }, leaves);
+  for (const auto &[name, leaf] : leaves)
+    if (const auto *type = leaf.get<std::string>())
+      addName(signature, name, *type);
+    else
+      throw Error("`" + name + "` is one value, and a tuple is given",
+                  "give the values as " + formOf(tuple));
+}
+
+// A name that is neither a pattern nor a tuple.
+void HintTypes::addName(const Signature &signature, const std::string &name,
+                        const std::string &text) {
+  const int index = signature.find(name);
+  if (index < 0) {
+    std::vector<std::string> known;
+    for (const KernelParameter &parameter : signature.parameters)
+      known.push_back(parameter.name);
+    for (const TupleParameter &tuple : signature.tuples)
+      known.push_back(tuple.name);
+    throw Error("`" + signature.kernel + "` has no parameter " +
+                    quotedName(name),
+                nearestNameHint(name, known, "parameters"));
+  }
+  if (isTupleText(text))
+    throw Error("`" + name + "` is one value, and a tuple is given",
+                "annotate the parameter with the tuple's type: " + name +
+                    ": Rows for a class of NamedTuple, or " + name +
+                    ": tuple[tl.tensor, tl.tensor]");
+  const Type type = typeOf(signature, text);
+  if (signature.parameters[size_t(index)].isConstexpr && !type.constant)
+    throw Error("`" + name + "` is a tl.constexpr",
+                "types() has the other parameters; instances say " + name +
+                    "=64");
+  set(name, type);
+}
+
 void HintTypes::add(const Signature &signature, const std::string &entry) {
   const size_t colon = entry.find(':');
   if (colon == std::string::npos)
     throw Error(quotedName(entry) + " has no type", form);
-  const Type type =
-      typeOf(signature, trimmed(std::string_view(entry).substr(colon + 1)));
+  const std::string text(trimmed(std::string_view(entry).substr(colon + 1)));
   std::string_view names = trimmed(std::string_view(entry).substr(0, colon));
   if (names.empty())
     throw Error(quotedName(entry) + " names no parameter", form);
@@ -87,25 +143,15 @@ void HintTypes::add(const Signature &signature, const std::string &entry) {
     const std::string name(names.substr(0, end));
     names = trimmed(names.substr(end));
     if (name.size() > 1 && (name.front() == '*') != (name.back() == '*') &&
-        isName(name.front() == '*' ? name.substr(1)
-                                   : name.substr(0, name.size() - 1))) {
-      patterns.push_back({name, type});
+        isLeafName(name.front() == '*' ? name.substr(1)
+                                       : name.substr(0, name.size() - 1))) {
+      patterns.push_back({name, typeOf(signature, text)});
       continue;
     }
-    const int index = signature.find(name);
-    if (index < 0) {
-      std::vector<std::string> known;
-      for (const KernelParameter &parameter : signature.parameters)
-        known.push_back(parameter.name);
-      throw Error("`" + signature.kernel + "` has no parameter " +
-                      quotedName(name),
-                  nearestNameHint(name, known, "parameters"));
-    }
-    if (signature.parameters[size_t(index)].isConstexpr)
-      throw Error("`" + name + "` is a tl.constexpr",
-                  "types() has the other parameters; instances say " + name +
-                      "=64");
-    set(name, type);
+    if (const TupleParameter *tuple = signature.findTuple(name))
+      addTuple(signature, *tuple, text);
+    else
+      addName(signature, name, text);
   }
 }
 
@@ -141,8 +187,8 @@ HintTypes::valueOf(const std::string &parameter,
   if (found == types.end())
     return std::nullopt;
   const Type &type = found->second;
-  if (type.number)
-    return Value(*type.number);
+  if (type.constant)
+    return type.constant;
   if (type.variable.empty())
     return Value(type.text);
   const auto element = elements.find(type.variable);

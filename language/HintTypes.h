@@ -14,13 +14,16 @@
 namespace tessera::language {
 
 // # tessera: types("Q K V: *T:16", "CU: *i32:16", "s*: i32:16", "scale: fp32")
+// # tessera: types("q k: Rows(*T:16, i32:16, 1)", "*.token: i32:16")
 //
 // Types of parameters that are no constexprs, written once for all instances
 // of a kernel. An entry is names, a colon, and an argument class as in an
 // instance, or an integer, which the parameter then always is. `s*` are the
 // parameters that start with s, `*h` those that end with h, where no entry has
-// their names. An element that is no type, such as T, is a variable, whose type
-// each instance says: instance f32(T="fp32", D=64).
+// their names. A parameter that is a tuple has the types of its values in
+// brackets, or its leaves are parameters with names such as q.token. An element
+// that is no type, such as T, is a variable, whose type each instance says:
+// instance f32(T="fp32", D=64).
 class HintTypes {
 public:
   // Each throws Error.
@@ -44,9 +47,9 @@ public:
 
 private:
   struct Type {
-    std::string text;     // "*T:16", "i32", "1"
-    std::string variable; // T, "" for none
-    std::optional<Int> number;
+    std::string text;              // "*T:16", "i32", "1"
+    std::string variable;          // T, "" for none
+    std::optional<Value> constant; // an integer, None, True or False
   };
   struct Pattern {
     std::string text; // "s*"
@@ -57,6 +60,10 @@ private:
 
   Type typeOf(const Signature &signature, std::string_view text);
   void set(const std::string &name, const Type &type);
+  void addTuple(const Signature &signature, const TupleParameter &tuple,
+                const std::string &text);
+  void addName(const Signature &signature, const std::string &name,
+               const std::string &text);
 
   std::map<std::string, Type> types; // by parameter
   std::vector<Pattern> patterns;

@@ -5,6 +5,7 @@
 
 #include "language/HintTypes.h"
 #include "language/Parser.h"
+#include "language/TupleText.h"
 #include "language/pattern/Pattern.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -153,6 +154,8 @@ private:
     std::vector<std::string> names = types.variableNames();
     for (const KernelParameter &parameter : signature.parameters)
       names.push_back(parameter.name);
+    for (const TupleParameter &tuple : signature.tuples)
+      names.push_back(tuple.name);
     throw Error("`" + signature.kernel + "` has no parameter `" + name + "`",
                 nearestNameHint(name, names, "parameters"));
   }
@@ -205,12 +208,13 @@ private:
                     "give it another name");
     Instance instance;
     instance.name = name;
-    std::vector<const Keyword *> given(signature.parameters.size());
+    std::map<std::string, Value> given;
     std::map<std::string, std::string> elements;
     for (const Keyword &keyword : call->keywords) {
-      int index = signature.find(keyword.name);
-      if (index >= 0)
-        given[size_t(index)] = &keyword;
+      if (signature.find(keyword.name) >= 0)
+        given[keyword.name] = value(*keyword.value);
+      else if (const TupleParameter *tuple = signature.findTuple(keyword.name))
+        readTuple(*tuple, value(*keyword.value), given);
       else if (types.isVariable(keyword.name))
         elements[keyword.name] = element(keyword);
       else if (keyword.name == "num_warps")
@@ -220,11 +224,10 @@ private:
       else
         unknownParameter(keyword.name);
     }
-    for (size_t i = 0; i < given.size(); ++i) {
-      const KernelParameter &parameter = signature.parameters[i];
-      if (given[i])
+    for (const KernelParameter &parameter : signature.parameters) {
+      if (const auto found = given.find(parameter.name); found != given.end())
         instance.arguments.push_back(
-            argumentFromValue(parameter, value(*given[i]->value)));
+            argumentFromValue(parameter, found->second));
       else if (auto shared = types.valueOf(parameter.name, elements, name))
         instance.arguments.push_back(argumentFromValue(parameter, *shared));
       else if (parameter.hasDefault)
@@ -239,6 +242,26 @@ private:
                               "=\"*fp32:16\" or \"i32\"");
     }
     hints.instances.push_back(std::move(instance));
+  }
+
+  // The leaves of a tuple: "Rows(*fp32:16, i32, 1)", ("*fp32:16", "i32", 1) or
+  // Sizes(G=4, D=64).
+  void readTuple(const TupleParameter &tuple, const Value &given,
+                 std::map<std::string, Value> &leaves) {
+    const auto *text = given.get<std::string>();
+    if (!text || !isTupleText(*text))
+      return addLeaves(signature, tuple, given, leaves);
+    addLeavesOfText(
+        signature, tuple, *text,
+        [&](const std::string &leaf) {
+          const auto file =
+              std::make_shared<SourceFile>(function.file->path(), leaf);
+          return ArgClass::parse(leaf)
+                     ? Value(leaf)
+                     : evaluate(*parseExpression(file), program.scope(function),
+                                file);
+        },
+        leaves);
   }
 
   void readCpu(const Call &call) {
@@ -322,9 +345,27 @@ private:
         if (other.name == keyword.name)
           throw Error("check() says twice what `" + keyword.name + "` is",
                       "remove one of the two");
-      hints.check.push_back(
-          {keyword.name, std::move(keyword.value), hint->range});
+      addCheck(keyword.name, std::move(keyword.value));
     }
+  }
+
+  // Of a tuple, what tools pass for its leaves: q=([T, H, D], H * D, D).
+  void addCheck(const std::string &name, ExprPtr value) {
+    const TupleParameter *tuple = signature.findTuple(name);
+    if (!tuple) {
+      hints.check.push_back({name, std::move(value), hint->range});
+      return;
+    }
+    auto *call = value->as<Call>();
+    auto *plain = value->as<TupleExpr>();
+    auto *values = call ? &call->arguments : plain ? &plain->elements : nullptr;
+    if (!values || values->size() != tuple->fields.size())
+      throw Error("check() gives `" + name + "`, a tuple, " +
+                      (values ? std::to_string(values->size()) + " values"
+                              : "one value"),
+                  "give the values as " + formOf(*tuple));
+    for (size_t i = 0; i < values->size(); ++i)
+      addCheck(name + "." + tuple->fields[i], std::move((*values)[i]));
   }
 
   void readStages(const Call &call) {

@@ -211,6 +211,14 @@ Value runHostFunction(const FunctionDef &function,
           "`" + function.name + "` needs `" + parameter.name + "`", "pass it"};
     names->values[parameter.name] = evaluate(*parameter.defaultValue, outside);
   }
+  if (function.isNamedTuple) {
+    Value::Tuple tuple;
+    for (const Parameter &field : parameters) {
+      tuple.names.push_back(field.name);
+      tuple.items.push_back(names->values.at(field.name));
+    }
+    return tuple;
+  }
   return Runner(function, names, evaluate).run();
 }
 

@@ -15,7 +15,8 @@ using EvaluateIn =
     std::function<Value(const Expr &, const std::shared_ptr<const Scope> &)>;
 
 // Runs a function that is arithmetic, tests, loops and lists: what computes
-// configurations and heuristics. `outside` holds the names of its module.
+// configurations and heuristics. Makes the tuple of a NamedTuple class.
+// `outside` holds the names of its module.
 // Throws ValueProblem for wrong arguments and for what it does not run.
 Value runHostFunction(const FunctionDef &function,
                       const std::shared_ptr<const Scope> &outside,

@@ -78,6 +78,9 @@ static Json kernelToJson(const KernelInfo &kernel) {
   json["params"] = Json::array();
   for (const KernelParameter &parameter : kernel.signature.parameters)
     json["params"].push_back(paramToJson(parameter));
+  for (const TupleParameter &tuple : kernel.signature.tuples)
+    json["tuples"][tuple.name] = {{"type", tuple.type},
+                                  {"fields", tuple.fields}};
   json["heuristics"] = Json::object();
   for (const Heuristic &heuristic : kernel.heuristics)
     json["heuristics"][heuristic.parameter] = heuristic.text;

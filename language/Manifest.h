@@ -10,7 +10,8 @@
 namespace tessera::language {
 
 // {"file": PATH, "kernels": [{"name", "line", "params": [{"name", "constexpr",
-// "default"?, "doNotSpecialize"?, "doNotSpecializeAlignment"?}], "configs",
+// "default"?, "doNotSpecialize"?, "doNotSpecializeAlignment"?}], "tuples"?:
+// {NAME: {"type", "fields"}}, "configs",
 // "key", "heuristics": {PARAM: TEXT}, "hints": {"cpu", "space":
 // [{"values": {PARAM: [...]}, "where"?}], "stages", "swap_ab", "predicate"},
 // "instances": {NAME: {"args", "num_warps", "num_stages"}}, "unsupported"?:

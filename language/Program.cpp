@@ -1,7 +1,7 @@
 // language/Program.cpp - a kernel file with the files it imports from.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "language/Program.h"
+#include "language/ProgramImpl.h"
 
 #include "language/Arithmetic.h"
 #include "language/CudaSource.h"
@@ -11,12 +11,9 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
-#include "support/Trust.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
-#include <mutex>
 #include <utility>
 
 namespace tessera::language {
@@ -30,78 +27,23 @@ KernelLibrary &kernelLibrary() {
   return *library;
 }
 
-// What a name was last bound to at module level.
-struct Binding {
-  const FunctionDef *function = nullptr;
-  const Expr *value = nullptr; // of a constant
-  int element = -1;            // of a tuple that is taken apart
-  std::string path;            // of a library
-  // Of an import, until a kernel file or library is found for it.
-  const ImportFrom *import = nullptr;
-  std::string fromFile, name; // imported from another kernel file
-  const Skipped *unread = nullptr;
-  std::string type;                  // of `name: type` without a value
-  std::optional<Diagnostic> problem; // reported where the name is looked up
-};
-
-struct LoadedModule {
-  std::unique_ptr<Module> module;
-  std::map<std::string, Binding, std::less<>> bindings;
-  std::vector<const ImportFrom *> stars; // import *
-  bool hasHostCode = false;              // may define more names
-  std::vector<Diagnostic> diagnostics;
-};
-
 } // namespace
 
 void setKernelLibrary(KernelLibrary library) {
   kernelLibrary() = std::move(library);
 }
 
-struct Program::Impl {
-  FileReader reader;
-  bool readsDisk = false;
-  KernelLibrary library;
-  std::map<std::string, LoadedModule> modules; // by path
-  std::vector<std::shared_ptr<const SourceFile>> files;
-  const Module *mainModule = nullptr;
-
-  // Constants are evaluated and files read when first asked for.
-  std::recursive_mutex mutex;
-  std::map<std::pair<const Expr *, int>, Value> values;
-  std::vector<const Expr *> active;
-
-  void load(const std::string &path, std::string text);
-  void bind(LoadedModule &loaded, const Stmt &stmt);
-  void resolve(LoadedModule &loaded, Binding &binding);
-  std::string findFile(const LoadedModule &loaded, const ImportFrom &import,
-                       std::optional<Diagnostic> &problem);
-  std::optional<Diagnostic> distrust(const LoadedModule &loaded,
-                                     const ImportFrom &import,
-                                     const std::filesystem::path &folder,
-                                     const std::string &path);
-  std::string circle(LoadedModule &loaded, const std::string &alias);
-  void checkCircles(LoadedModule &loaded, const std::string &alias);
-  std::optional<Symbol> lookup(const Program &program, const std::string &path,
-                               std::string_view name, unsigned depth);
-  std::optional<Symbol> lookupStars(const Program &program,
-                                    LoadedModule &loaded, std::string_view name,
-                                    unsigned depth);
-  std::optional<Symbol> imported(const Program &program, LoadedModule &loaded,
-                                 const Binding &binding,
-                                 const std::string &alias, unsigned depth);
-  Value constant(const Program &program, const LoadedModule &loaded,
-                 const Binding &binding);
-};
-
 namespace {
 
 // The names of one module. Must not outlive the program.
 class ModuleScope : public Scope {
 public:
-  ModuleScope(const Program &program,
+  // `classes`: whether classes of named tuples can be called. The values of
+  // module constants have no names.
+  ModuleScope(const Program &program, std::string path, bool classes,
               std::function<std::optional<Symbol>(std::string_view)> lookup)
-      : program(program), lookup(std::move(lookup)) {}
+      : program(program), path(std::move(path)), classes(classes),
+        lookup(std::move(lookup)) {}
 
   std::optional<Value> find(std::string_view name) const override {
     std::optional<Symbol> symbol = lookup(name);
@@ -117,7 +59,11 @@ public:
     case Symbol::Kind::Function:
       break;
     }
-    if (symbol->function->isPlain)
+    if (symbol->function->isJit || symbol->function->isConstexpr)
+      return Value(Value::KernelFunction{
+          std::string(name), path == program.main().file->path() ? "" : path});
+    if (symbol->function->isPlain ||
+        (classes && symbol->function->isNamedTuple))
       return Value(Value::Function{nullptr, program.scope(*symbol->function),
                                    symbol->function});
     return Value(Value::Named{symbol->function->name});
@@ -125,6 +71,8 @@ public:
 
 private:
   const Program &program;
+  const std::string path; // of the module
+  const bool classes;
   std::function<std::optional<Symbol>(std::string_view)> lookup;
 };
 
@@ -147,141 +95,6 @@ void Program::Impl::load(const std::string &path, std::string text) {
   loaded.hasHostCode = result.hasHostCode;
   for (const StmtPtr &stmt : loaded.module->body)
     bind(loaded, *stmt);
-}
-
-// "a/b.py" for the module a.b.
-static std::string relativePath(std::string module) {
-  std::replace(module.begin(), module.end(), '.', '/');
-  return module + ".py";
-}
-
-// Returns an error if a user who cannot change the importing file can change
-// the file `path`, which an import found from `folder`. `folder` and what it
-// contains are checked; the folders above it contain the importing file, too.
-std::optional<Diagnostic> Program::Impl::distrust(const LoadedModule &loaded,
-                                                  const ImportFrom &import,
-                                                  const fs::path &folder,
-                                                  const std::string &path) {
-  if (!readsDisk)
-    return std::nullopt;
-  const fs::path from = loaded.module->file->path();
-  TrustedContext context = TrustedContext::of(from);
-  std::error_code ignored;
-  const fs::path own =
-      fs::weakly_canonical(fs::absolute(from, ignored), ignored).parent_path();
-  const fs::path start =
-      fs::weakly_canonical(fs::absolute(folder, ignored), ignored);
-  context.above = start == own ? own : start.parent_path();
-  if (const auto found = findDistrust(path, context))
-    return Diagnostic::make(
-        DiagnosticId::ImportFailed, loaded.module->file, import.range,
-        "`" + path + "` is not imported: " + found->reason, found->hint);
-  return std::nullopt;
-}
-
-// Returns the kernel file that an import names; empty if there is none, or if
-// the file is not trusted, which sets `problem`.
-std::string Program::Impl::findFile(const LoadedModule &loaded,
-                                    const ImportFrom &import,
-                                    std::optional<Diagnostic> &problem) {
-  const fs::path relative = relativePath(import.module);
-  fs::path folder = fs::path(loaded.module->file->path()).parent_path();
-  auto exists = [&](const fs::path &candidate) {
-    std::string path = candidate.lexically_normal().generic_string();
-    if (modules.contains(path))
-      return path;
-    std::optional<std::string> text = reader(path);
-    if (!text)
-      return std::string();
-    if (!problem)
-      problem = distrust(loaded, import, folder, path);
-    if (problem)
-      return std::string();
-    load(path, std::move(*text));
-    return path;
-  };
-  const auto module = [&](const fs::path &base) {
-    const std::string found = exists(base / relative);
-    return found.empty() && !import.module.empty()
-               ? exists(base / relativePath(import.module + ".__init__"))
-               : found;
-  };
-  if (import.level) {
-    for (unsigned i = 1; i < import.level; ++i)
-      folder /= "..";
-    return module(folder);
-  }
-  // Beside the file, then from each folder above it: `from kernels.nsa.x`.
-  for (unsigned up = 0; up < 8; ++up) {
-    if (std::string found = module(folder); !found.empty())
-      return found;
-    if (!folder.has_relative_path())
-      break;
-    folder = folder.parent_path();
-  }
-  if (!library || *relative.begin() != "kernels")
-    return {};
-  const std::string path = library(relative.generic_string());
-  if (!path.empty() && !modules.contains(path))
-    load(path, readsDisk ? readFile(path) : reader(path).value_or(""));
-  return path;
-}
-
-static bool isLibrary(const ImportFrom &import) {
-  const std::string root = import.module.substr(0, import.module.find('.'));
-  return !import.level &&
-         (root == "triton" || root == "torch" || root == "math" ||
-          root == "typing" || root == "__future__" ||
-          import.module == "tessera" || import.module == "tessera.triton" ||
-          import.module.starts_with("tessera.language"));
-}
-
-// tessera.triton and tessera.language are Triton's modules of these names.
-static std::string libraryPath(const std::string &path) {
-  for (const auto &[from, to] : {std::pair<std::string_view, std::string_view>{
-                                     "tessera.triton", "triton"},
-                                 {"tessera.language", "triton.language"},
-                                 {"tessera.jit", "triton.jit"}})
-    if (path.starts_with(from) &&
-        (path.size() == from.size() || path[from.size()] == '.'))
-      return std::string(to) + path.substr(from.size());
-  return path;
-}
-
-// Finds what an import means when its name is first looked up.
-void Program::Impl::resolve(LoadedModule &loaded, Binding &binding) {
-  if (!binding.import)
-    return;
-  const ImportFrom &import = *std::exchange(binding.import, nullptr);
-  if (!isLibrary(import) && !(import.level && import.module.empty())) {
-    std::string path = findFile(loaded, import, binding.problem);
-    if (binding.problem)
-      return;
-    if (!path.empty()) {
-      binding.fromFile = path;
-      binding.name = import.name;
-      return;
-    }
-  }
-  if (!import.level) {
-    binding.path = libraryPath(import.module + "." + import.name);
-    return;
-  }
-  if (import.name == "triton") { // as in `from .compat import triton`
-    binding.path = import.name;
-    return;
-  }
-  binding.problem = Diagnostic::make(
-      DiagnosticId::ImportFailed, loaded.module->file, import.range,
-      import.module.empty()
-          ? "a kernel file can only be imported from by name"
-          : "there is no kernel file for `" + std::string(import.level, '.') +
-                import.module + "`",
-      import.module.empty()
-          ? "write from ." + import.name + " import NAME"
-          : "imports are looked up beside the file that imports: there is no "
-            "regular file `" +
-                relativePath(import.module) + "` there");
 }
 
 void Program::Impl::bind(LoadedModule &loaded, const Stmt &stmt) {
@@ -366,7 +179,7 @@ Value Program::Impl::constant(const Program &program,
          "write the value");
   const std::string path = loaded.module->file->path();
   auto scope = std::make_shared<ModuleScope>(
-      program, [this, &program, path](std::string_view name) {
+      program, path, false, [this, &program, path](std::string_view name) {
         return lookup(program, path, name, 0);
       });
   active.push_back(binding.value);
@@ -386,49 +199,6 @@ Value Program::Impl::constant(const Program &program,
     value = Value((*items)[size_t(binding.element)]);
   }
   return values[key] = value;
-}
-
-// "a.py imports it from b.py, b.py from a.py" for a name that imports lead
-// back to where they began; else empty.
-std::string Program::Impl::circle(LoadedModule &loaded,
-                                  const std::string &alias) {
-  LoadedModule *at = &loaded;
-  std::string name = alias, chain;
-  for (size_t steps = 0; steps <= modules.size(); ++steps) {
-    auto found = at->bindings.find(name);
-    if (found != at->bindings.end())
-      resolve(*at, found->second);
-    if (found == at->bindings.end() || found->second.fromFile.empty())
-      return {};
-    const Binding &binding = found->second;
-    chain += (steps ? ", " : "") + at->module->file->path() +
-             (steps ? " from " : " imports it from ") + binding.fromFile;
-    name = binding.name;
-    at = &modules.at(binding.fromFile);
-    if (at == &loaded && name == alias)
-      return chain;
-  }
-  return {};
-}
-
-// Throws for a name that imports lead back to where they began, with the place
-// of each import.
-void Program::Impl::checkCircles(LoadedModule &loaded,
-                                 const std::string &alias) {
-  if (circle(loaded, alias).empty())
-    return;
-  std::vector<Diagnostic> found;
-  for (auto &[path, module] : modules)
-    for (const StmtPtr &stmt : module.module->body)
-      if (const auto *from = stmt->as<ImportFrom>();
-          from && from->alias == alias)
-        if (std::string chain = circle(module, alias); !chain.empty())
-          found.push_back(Diagnostic::make(
-              DiagnosticId::ImportFailed, module.module->file, from->range,
-              "`" + from->name +
-                  "` is imported in a circle and defined nowhere",
-              chain + ": define it in one of the files"));
-  throw CompileError(std::move(found));
 }
 
 // A name of a kernel file that is imported as a whole; the last import counts.
@@ -639,7 +409,7 @@ std::optional<Symbol> Program::lookup(const FunctionDef &from,
 
 std::shared_ptr<const Scope> Program::scope(const FunctionDef &from) const {
   return std::make_shared<ModuleScope>(
-      *this,
+      *this, from.file->path(), true,
       [this, &from](std::string_view name) { return lookup(from, name); });
 }
 

@@ -77,6 +77,12 @@ public:
   std::optional<Symbol> lookup(const FunctionDef &from,
                                std::string_view name) const;
 
+  // The function that a launch passes. Reads its file where that is another
+  // one: a path that imports have read, or one from the folder of the main
+  // file, the current folder or the package `kernels`. Throws Error for a file
+  // or function that does not exist, and for one that kernels cannot call.
+  const FunctionDef &function(const Value::KernelFunction &name) const;
+
   // Whether that file has an `import *` whose names are not known.
   bool hasUnknownNames(const FunctionDef &from) const;
 

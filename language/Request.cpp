@@ -54,6 +54,24 @@ static Argument argumentFromJson(const Json &json) {
   return result;
 }
 
+// The value with functions by their names alone: the text of a request contains
+// them, wherever their files are.
+static Value withoutFiles(const Value &value) {
+  Value result = value;
+  if (auto *function = std::get_if<Value::KernelFunction>(&result.data))
+    function->file.clear();
+  else if (auto *tuple = std::get_if<Value::Tuple>(&result.data))
+    for (Value &item : tuple->items)
+      item = withoutFiles(item);
+  return result;
+}
+
+static std::vector<Argument> withoutFiles(std::vector<Argument> args) {
+  for (Argument &argument : args)
+    argument.value = withoutFiles(argument.value);
+  return args;
+}
+
 static Json argumentsToJson(const std::vector<Argument> &args) {
   Json result = Json::array();
   for (const Argument &argument : args)
@@ -180,11 +198,12 @@ CompileRequest CompileRequest::fromJson(std::string_view text) {
 }
 
 std::string CompileRequest::key() const {
-  return sha256Hex(canonicalJson(Json{{"kernel", kernel},
-                                      {"text", text},
-                                      {"args", argumentsToJson(args)},
-                                      {"options", optionsToJson(options)},
-                                      {"target", target}}));
+  return sha256Hex(
+      canonicalJson(Json{{"kernel", kernel},
+                         {"text", text},
+                         {"args", argumentsToJson(withoutFiles(args))},
+                         {"options", optionsToJson(options)},
+                         {"target", target}}));
 }
 
 std::string CompileRequest::overrideKey() const {

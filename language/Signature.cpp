@@ -90,6 +90,13 @@ int Signature::find(std::string_view name) const {
   return -1;
 }
 
+const TupleParameter *Signature::findTuple(std::string_view name) const {
+  for (const TupleParameter &tuple : tuples)
+    if (tuple.name == name)
+      return &tuple;
+  return nullptr;
+}
+
 static Argument constexprArgument(const KernelParameter &parameter,
                                   Value value) {
   if (const auto *named = value.get<Value::Named>()) {
@@ -101,11 +108,18 @@ static Argument constexprArgument(const KernelParameter &parameter,
                                "as tl.float32, None or a tuple"
                              : hint);
   }
-  if (value.is<Value::Dict>() || value.is<Value::Function>() ||
-      value.is<Value::Config>())
+  if (value.is<Value::Function>())
+    throw Error("argument `" + parameter.name + "` is a " + value.kindName() +
+                    ", which kernels cannot call",
+                "pass a function that is decorated with @triton.jit");
+  if (value.is<Value::Dict>() || value.is<Value::Config>())
     throw Error("argument `" + parameter.name + "` is a " + value.kindName() +
                     ", which cannot be a constexpr",
-                "pass a number, a bool, a string, a dtype, None or a tuple");
+                "pass a number, a bool, a string, a dtype, None, a tuple or a "
+                "@triton.jit function");
+  if (const std::vector<Value> *items = value.sequence())
+    for (const Value &item : *items)
+      constexprArgument(parameter, item);
   Argument result;
   result.name = parameter.name;
   result.value = std::move(value);
@@ -216,6 +230,17 @@ static std::string elementHint(std::string_view element) {
 Argument argumentFromValue(const KernelParameter &parameter,
                            const Value &value) {
   const std::string *text = value.get<std::string>();
+  if (const std::vector<Value> *items = value.sequence();
+      items && !parameter.isConstexpr &&
+      std::any_of(items->begin(), items->end(), [](const Value &item) {
+        return item.is<std::string>() || item.sequence();
+      }))
+    throw Error(
+        "argument `" + parameter.name + "` is one value, and a tuple of " +
+            std::to_string(items->size()) + " types is given",
+        "annotate the parameter with the tuple's type: " + parameter.name +
+            ": Rows for a class of NamedTuple, or " + parameter.name +
+            ": tuple[tl.tensor, tl.tensor]");
   if (parameter.isConstexpr || !text)
     return constexprArgument(parameter, value);
   std::optional<ArgClass> argClass = ArgClass::parse(*text);

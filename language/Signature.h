@@ -44,7 +44,8 @@ struct Argument {
   // ArgClass text for run-time arguments. For a constexpr "": its value says
   // all.
   std::string type;
-  Value value; // of a constexpr: None, bool, int, float, str, dtype or tuple
+  // Of a constexpr: None, bool, int, float, str, dtype, function or tuple.
+  Value value;
 
   bool isConstexpr() const { return kind == ArgKind::Constexpr; }
 };
@@ -59,12 +60,24 @@ struct KernelParameter {
   SourceRange range;
 };
 
+// A parameter, or a value of one, that is a tuple. Its values are parameters of
+// the signature, called leaves: `Q.ptr` is the field ptr of Q, `X.0` the first
+// value of a plain tuple X.
+struct TupleParameter {
+  std::string name;                // "Q"; "P.rows" for a tuple in a tuple
+  std::string type;                // of a NamedTuple "Rows", else empty
+  std::vector<std::string> fields; // "ptr", or "0", "1" ...
+};
+
 struct Signature {
   std::string kernel;
   std::vector<KernelParameter> parameters;
+  std::vector<TupleParameter> tuples; // outer ones before those in them
 
   // Index of a parameter, or -1.
   int find(std::string_view name) const;
+  // Null for a parameter that is not a tuple.
+  const TupleParameter *findTuple(std::string_view name) const;
 };
 
 // A pointer as a caller has it.

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Value.h"
 
+#include "language/Tree.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -55,6 +57,13 @@ bool Value::Config::operator==(const Config &other) const {
         !constexprs[i].second.identical(other.constexprs[i].second))
       return false;
   return true;
+}
+
+const Value *Value::Tuple::find(std::string_view name) const {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name)
+      return &items[i];
+  return nullptr;
 }
 
 std::optional<Int> Value::asInt() const {
@@ -138,6 +147,9 @@ bool Value::identical(const Value &other) const {
     return (std::isnan(*value) && std::isnan(right)) ||
            (*value == right && std::signbit(*value) == std::signbit(right));
   }
+  if (const Tuple *tuple = get<Tuple>();
+      tuple && tuple->names != other.get<Tuple>()->names)
+    return false;
   if (const std::vector<Value> *items = sequence())
     return sameItems(
         *items, *other.sequence(),
@@ -161,6 +173,8 @@ bool Value::identical(const Value &other) const {
     return *config == *other.get<Config>();
   if (const Named *named = get<Named>())
     return *named == *other.get<Named>();
+  if (const KernelFunction *function = get<KernelFunction>())
+    return *function == *other.get<KernelFunction>();
   if (const std::string *text = get<std::string>())
     return *text == *other.get<std::string>();
   if (auto value = asInt())
@@ -242,13 +256,17 @@ std::string Value::repr() const {
     return reprConfig(*config);
   if (const Named *named = get<Named>())
     return named->path;
+  if (const KernelFunction *function = get<KernelFunction>())
+    return function->name;
+  if (const Function *function = get<Function>(); function->def)
+    return function->def->name;
   return "<lambda>";
 }
 
 std::string Value::kindName() const {
-  static const char *const names[] = {"NoneType", "bool",   "int",    "float",
-                                      "str",      "dtype",  "list",   "tuple",
-                                      "dict",     "lambda", "Config", "name"};
+  static const char *const names[] = {
+      "NoneType", "bool", "int",    "float",  "str",  "dtype",   "list",
+      "tuple",    "dict", "lambda", "Config", "name", "function"};
   static_assert(std::size(names) == std::variant_size_v<Data>);
   return names[data.index()];
 }

@@ -44,6 +44,11 @@ public:
   };
   struct Tuple {
     std::vector<Value> items;
+    // Of a typing.NamedTuple: a name for each item. Else empty.
+    std::vector<std::string> names = {};
+
+    // The item of that name, or null.
+    const Value *find(std::string_view name) const;
   };
   struct Dict {
     std::vector<std::pair<Value, Value>> items; // in order of insertion
@@ -54,6 +59,13 @@ public:
     const Lambda *lambda = nullptr;
     std::shared_ptr<const Scope> scope;
     const FunctionDef *def = nullptr; // in place of a lambda
+  };
+  // A function that kernels call, such as a @triton.jit function, by its name
+  // at module level of a file.
+  struct KernelFunction {
+    std::string name;
+    std::string file; // empty: the kernel's own file
+    bool operator==(const KernelFunction &) const = default;
   };
   // A call of triton.Config: the only object decorators make.
   struct Config {
@@ -66,8 +78,9 @@ public:
     std::string path;
     bool operator==(const Named &) const = default;
   };
-  using Data = std::variant<None, bool, Int, double, std::string, DType, List,
-                            Tuple, Dict, Function, Config, Named>;
+  using Data =
+      std::variant<None, bool, Int, double, std::string, DType, List, Tuple,
+                   Dict, Function, Config, Named, KernelFunction>;
 
   Value() = default;
   Value(None) {}
@@ -86,6 +99,7 @@ public:
   Value(Function value) : data(std::move(value)) {}
   Value(Config value) : data(std::move(value)) {}
   Value(Named value) : data(std::move(value)) {}
+  Value(KernelFunction value) : data(std::move(value)) {}
 
   template <typename T>
   bool is() const {

@@ -39,8 +39,18 @@ Json toJson(const Value &value) {
     return *text;
   if (const auto *dtype = value.get<Value::DType>())
     return Json{{"dtype", dtype->name}};
-  if (const auto *tuple = value.get<Value::Tuple>())
-    return Json{{"tuple", itemsToJson(tuple->items)}};
+  if (const auto *tuple = value.get<Value::Tuple>()) {
+    if (tuple->names.empty())
+      return Json{{"tuple", itemsToJson(tuple->items)}};
+    Json fields = Json::array();
+    for (size_t i = 0; i < tuple->items.size(); ++i)
+      fields.push_back(Json::array({tuple->names[i], toJson(tuple->items[i])}));
+    return Json{{"namedtuple", fields}};
+  }
+  if (const auto *function = value.get<Value::KernelFunction>())
+    return Json{
+        {"function", (function->file.empty() ? "" : function->file + ":") +
+                         function->name}};
   if (const auto *list = value.get<Value::List>())
     return Json{{"list", itemsToJson(list->items)}};
   throw Error("a " + value.kindName() + " cannot be written as JSON",
@@ -51,6 +61,7 @@ Json toJson(const Value &value) {
   throw Error(what + ": malformed value",
               "write null, a bool, a number, a string, or one of "
               "{\"dtype\": NAME}, {\"tuple\": [...]}, {\"list\": [...]}, "
+              "{\"namedtuple\": [[NAME, ...]]}, {\"function\": NAME}, "
               "{\"float\": \"inf\"}, {\"int\": DIGITS}");
 }
 
@@ -67,6 +78,33 @@ static Value intFromText(const std::string &text, const std::string &what) {
     size = size * 10 + digit;
   }
   return Value(negative ? -Int(size) : Int(size));
+}
+
+static Value fromJson(const Json &json, const std::string &what,
+                      unsigned depth);
+
+static Value functionFromText(const std::string &text,
+                              const std::string &what) {
+  const size_t colon = text.rfind(':');
+  Value::KernelFunction function;
+  function.name = text.substr(colon == std::string::npos ? 0 : colon + 1);
+  if (colon != std::string::npos)
+    function.file = text.substr(0, colon);
+  if (function.name.empty())
+    malformed(what);
+  return function;
+}
+
+static Value namedTuple(const Json &fields, const std::string &what,
+                        unsigned depth) {
+  Value::Tuple tuple;
+  for (const Json &field : fields) {
+    if (!field.is_array() || field.size() != 2 || !field[0].is_string())
+      malformed(what);
+    tuple.names.push_back(field[0].get<std::string>());
+    tuple.items.push_back(fromJson(field[1], what, depth + 1));
+  }
+  return tuple;
 }
 
 static Value fromJson(const Json &json, const std::string &what,
@@ -112,7 +150,11 @@ static Value fromJson(const Json &json, const std::string &what,
     }
     if (key == "int")
       return intFromText(text, what);
+    if (key == "function")
+      return functionFromText(text, what);
   }
+  if (inner.is_array() && key == "namedtuple")
+    return namedTuple(inner, what, depth);
   if (inner.is_array() && (key == "tuple" || key == "list")) {
     std::vector<Value> items;
     for (const Json &item : inner)

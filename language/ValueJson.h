@@ -5,7 +5,8 @@
 // None, bools, finite floats, integers of 64 bits and strings are the JSON
 // values of the same name; the rest is an object with one member:
 // {"float": "inf"}, {"int": "1208925819614629174706176"}, {"dtype": "fp32"},
-// {"tuple": [...]}, {"list": [...]}.
+// {"tuple": [...]}, {"list": [...]}, {"namedtuple": [["NAME", ...], ...]},
+// {"function": "NAME"} or {"function": "FILE:NAME"}.
 #pragma once
 
 #include "language/Value.h"

@@ -271,13 +271,19 @@ void addHelpers(std::string &text, const std::vector<Part> &file,
 
 } // namespace
 
-std::string onlyKernel(std::string_view text, const std::string &kernel) {
+std::string onlyKernel(std::string_view text, const std::string &kernel,
+                       const std::vector<std::string> &functions) {
   const std::vector<language::RequestSource> file = {{"", std::string(text)}};
-  return onlyKernel(file, kernel);
+  std::vector<std::pair<std::string, std::string>> named;
+  for (const std::string &function : functions)
+    named.emplace_back("", function);
+  return onlyKernel(file, kernel, named);
 }
 
-std::string onlyKernel(const std::vector<language::RequestSource> &files,
-                       const std::string &kernel) {
+std::string
+onlyKernel(const std::vector<language::RequestSource> &files,
+           const std::string &kernel,
+           const std::vector<std::pair<std::string, std::string>> &functions) {
   using Names = std::set<std::string, std::less<>>;
   std::vector<std::vector<Part>> parts;
   std::vector<Names> defined(files.size()), needed(files.size());
@@ -287,6 +293,10 @@ std::string onlyKernel(const std::vector<language::RequestSource> &files,
       defined[parts.size() - 1].insert(part.names.begin(), part.names.end());
   }
   needed.at(0).insert(kernel);
+  for (const auto &[path, name] : functions)
+    for (size_t i = 0; i < files.size(); ++i)
+      if (files[i].path == path)
+        needed[i].insert(name);
   // A name is that of its own file, else of one that this imports from.
   const auto need = [&](size_t from, const std::string &name) {
     for (size_t file = 0; file < files.size(); ++file)

@@ -1,6 +1,7 @@
 // replay/Prepare.cpp - a case's arguments to the kernel's parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "language/ConstexprValues.h"
 #include "language/Decorators.h"
 #include "language/Program.h"
 #include "replay/KernelText.h"
@@ -67,6 +68,16 @@ Parsed parseKernel(const std::string &text, const std::string &kernel,
   return {Kernel::fromSource(text, kernel, path), info.signature.parameters};
 }
 
+// The functions that the value is or holds.
+void addFunctionNames(const language::Value &value,
+                      std::vector<std::string> &names) {
+  if (const auto *function = value.get<language::Value::KernelFunction>())
+    names.push_back(function->name);
+  if (const auto *items = value.sequence())
+    for (const language::Value &item : *items)
+      addFunctionNames(item, names);
+}
+
 // A recorded module may hold more than the language has words for, and
 // decorators that only Python can evaluate.
 Parsed parseRecorded(const LoadedCase &loaded) {
@@ -76,7 +87,12 @@ Parsed parseRecorded(const LoadedCase &loaded) {
   try {
     return parseKernel(loaded.kernelText, kernel, path);
   } catch (const CompileError &) {
-    return parseKernel(onlyKernel(loaded.kernelText, kernel), kernel, path);
+    std::vector<std::string> functions;
+    for (const auto &[name, value] : loaded.recorded.constexprs)
+      if (std::holds_alternative<EncodedConstexpr>(value))
+        addFunctionNames(language::toValue(value), functions);
+    return parseKernel(onlyKernel(loaded.kernelText, kernel, functions), kernel,
+                       path);
   }
 }
 

@@ -30,16 +30,40 @@ namespace tessera::runtime {
 
 namespace fs = std::filesystem;
 
+// Files and names of functions.
+using FunctionFiles = std::vector<std::pair<std::string, std::string>>;
+
+// The value with functions by the names of their definitions, which are the
+// names in the recorded text. Appends the functions to `functions`.
+static language::Value asRecorded(const language::Program &program,
+                                  language::Value value,
+                                  FunctionFiles &functions) {
+  if (auto *passed =
+          std::get_if<language::Value::KernelFunction>(&value.data)) {
+    const language::FunctionDef &found = program.function(*passed);
+    functions.emplace_back(found.file->path(), found.name);
+    *passed = {found.name, ""};
+  } else if (auto *tuple = std::get_if<language::Value::Tuple>(&value.data)) {
+    for (language::Value &item : tuple->items)
+      item = asRecorded(program, std::move(item), functions);
+  }
+  return value;
+}
+
 // The kernel's own file without what it does not need, on the lines where it
 // stands, and below it what it imports from other kernel files; where one name
 // means two things in these, the canonical text.
-static std::string recordedText(const language::CompileRequest &kernel) {
+static std::string recordedText(const language::CompileRequest &kernel,
+                                const FunctionFiles &functions,
+                                const Constexprs &constexprs) {
   if (!kernel.sources.empty()) {
-    const std::string own = cases::onlyKernel(kernel.sources, kernel.kernel);
+    const std::string own =
+        cases::onlyKernel(kernel.sources, kernel.kernel, functions);
     try {
       const auto program = language::Program::load(kernel.file, own);
       if (own.find("import triton") != std::string::npos &&
-          language::makeRequest(*program, kernel.kernel).text == kernel.text)
+          language::textWith(*program, kernel.kernel, constexprs) ==
+              kernel.text)
         return own;
     } catch (const Error &) { // a part that it needs is elsewhere
     }
@@ -285,8 +309,13 @@ std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
       kernel.defaultsFor(device, args, constexprs, options);
   recorded.numWarps = options.numWarps.value_or(usual.numWarps);
   recorded.numStages = options.numStages.value_or(usual.numStages);
-  for (const auto &[name, value] : kernel.configure(usual, args, constexprs))
-    recorded.constexprs[name] = language::fromValue(name, value);
+  FunctionFiles functions;
+  Constexprs configured;
+  for (const auto &[name, value] : kernel.configure(usual, args, constexprs)) {
+    configured[name] = language::fromValue(name, value);
+    recorded.constexprs[name] = language::fromValue(
+        name, asRecorded(*kernel.program, value, functions));
+  }
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string &name = kernel.parameters[i];
     if (const auto *pointer = std::get_if<Pointer>(&args[i])) {
@@ -304,7 +333,12 @@ std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
       made->addScalar(name, args[i]);
     }
   }
-  made->text = recordedText(kernel.base);
+  language::CompileRequest request = kernel.base;
+  if (!functions.empty()) {
+    request = kernel.request(args, constexprs, options);
+    request.text = language::textWith(*kernel.program, kernel.name, configured);
+  }
+  made->text = recordedText(request, functions, recorded.constexprs);
   made->before = made->copy();
   return made;
 }

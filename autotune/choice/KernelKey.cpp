@@ -11,9 +11,8 @@ TuneKey makeKey(const Kernel::State &kernel, std::span<const Arg> args,
                 const Constexprs &constexprs, int64_t sequence) {
   kernel.checkCount(args.size());
   TuneKey key;
-  const auto &[name, hash] = kernel.nameAndHash();
-  key.kernel = name;
-  key.textHash = hash;
+  key.kernel = kernel.nameAndHash().first;
+  key.textHash = kernel.textHash(constexprs);
   for (const Arg &arg : args)
     if (const Pointer *pointer = std::get_if<Pointer>(&arg))
       key.dtypes.push_back(dtypeName(pointer->type));

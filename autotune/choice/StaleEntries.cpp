@@ -18,6 +18,7 @@ namespace {
 
 std::string hashOf(
     const std::string &path, const std::string &function,
+    const Constexprs &constexprs,
     std::map<std::string, std::shared_ptr<const language::Program>> &programs) {
   try {
     const std::string file = runtime::findKernelFile(path);
@@ -27,38 +28,46 @@ std::string hashOf(
     auto &program = programs[file];
     if (!program)
       program = language::Program::loadFile(file);
-    return runtime::textHash(language::makeRequest(*program, function).text);
+    return runtime::textHash(
+        language::textWith(*program, function, constexprs));
   } catch (const Error &) {
     return ""; // the launch that needs it says why
   }
 }
 
 std::optional<std::string> hashOf(
-    const std::string &kernel,
+    const std::string &kernel, const Constexprs &constexprs,
     std::map<std::string, std::shared_ptr<const language::Program>> &programs) {
   const size_t colon = kernel.rfind(':');
   if (!kernel.starts_with("kernels/") || colon == std::string::npos)
     return std::nullopt;
-  return hashOf(kernel.substr(0, colon), kernel.substr(colon + 1), programs);
+  return hashOf(kernel.substr(0, colon), kernel.substr(colon + 1), constexprs,
+                programs);
 }
 
 } // namespace
 
 std::optional<std::string> currentHash(const std::string &kernel) {
   std::map<std::string, std::shared_ptr<const language::Program>> programs;
-  return hashOf(kernel, programs);
+  return hashOf(kernel, {}, programs);
 }
 
 std::vector<StaleEntry> staleEntries(const TuneTable &table) {
   std::map<std::string, std::shared_ptr<const language::Program>> programs;
+  // By kernel, and functions that it is launched with.
   std::map<std::string, std::optional<std::string>> hashes;
   std::vector<StaleEntry> stale;
   for (const TuneEntry &entry : table.entries()) {
-    auto known = hashes.find(entry.key.kernel);
+    std::string launch = entry.key.kernel;
+    for (const auto &[name, value] : entry.key.constexprs)
+      if (const auto *encoded = std::get_if<EncodedConstexpr>(&value))
+        launch += "\n" + name + "=" + encoded->json;
+    auto known = hashes.find(launch);
     if (known == hashes.end())
-      known =
-          hashes.emplace(entry.key.kernel, hashOf(entry.key.kernel, programs))
-              .first;
+      known = hashes
+                  .emplace(launch, hashOf(entry.key.kernel,
+                                          entry.key.constexprs, programs))
+                  .first;
     const std::optional<std::string> &hash = known->second;
     if (hash && *hash != entry.key.textHash)
       stale.push_back({entry.key, hash->empty() ? "there is no such kernel"

@@ -69,7 +69,7 @@ void checkText(const std::string &text, const char *what, bool mayBeEmpty) {
 
 void checkConstexprs(const Constexprs &constexprs) {
   for (const auto &[name, value] : constexprs) {
-    if (!isIdentifier(name) || name == "num_warps" || name == "num_stages")
+    if (!isParameterName(name) || name == "num_warps" || name == "num_stages")
       refuse("`" + name + "` cannot be the name of a constexpr",
              "use the kernel's own names");
     if (const double *number = std::get_if<double>(&value);

@@ -36,6 +36,21 @@ bool isIdentifier(std::string_view text) {
          });
 }
 
+bool isParameterName(std::string_view text) {
+  const size_t dot = text.find('.');
+  if (!isIdentifier(text.substr(0, dot)))
+    return false;
+  for (size_t at = dot; at != std::string_view::npos;) {
+    const size_t next = text.find('.', at + 1);
+    const std::string_view field = text.substr(at + 1, next - at - 1);
+    if (!isIdentifier(field) &&
+        (field.empty() || !std::all_of(field.begin(), field.end(), isDigit)))
+      return false;
+    at = next;
+  }
+  return true;
+}
+
 bool isTextHash(std::string_view text) {
   return text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {
            return isDigit(c) || (c >= 'a' && c <= 'f');

@@ -18,6 +18,9 @@ inline constexpr size_t longestText = 4096;
 bool isPlainText(std::string_view text);
 // A name of Python in ASCII.
 bool isIdentifier(std::string_view text);
+// A parameter, or a value of a tuple: identifiers and numbers with dots between
+// them, `S.G`.
+bool isParameterName(std::string_view text);
 // 32 lower-case hexadecimal digits.
 bool isTextHash(std::string_view text);
 // "2026-01-31".

@@ -1,4 +1,4 @@
-// compiler/semantics/Lowering.cpp - places, frames, the kernel's signature.
+// compiler/semantics/Lowering.cpp - places, frames, compile-time values.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
@@ -106,13 +106,25 @@ Value Lowering::fromSyntax(const language::Value &value,
     std::vector<Value> values;
     for (const language::Value &item : *items)
       values.push_back(fromSyntax(item, range));
-    return Value::tuple(std::move(values));
+    const auto *tuple = value.get<language::Value::Tuple>();
+    return tuple && !tuple->names.empty()
+               ? Value::namedTuple(fieldsNamed(tuple->names), std::move(values))
+               : Value::tuple(std::move(values));
   }
   if (auto *dict = value.get<language::Value::Dict>()) {
     Dict items;
     for (const auto &[key, item] : dict->items)
       items.items.emplace_back(fromSyntax(key, range), fromSyntax(item, range));
     return items;
+  }
+  if (auto *function = value.get<language::Value::KernelFunction>()) {
+    try {
+      return FunctionRef{&program.function(*function)};
+    } catch (const CompileError &) {
+      throw;
+    } catch (const Error &error) {
+      fail(DiagnosticId::BadSignature, range, error.message, error.hint);
+    }
   }
   // A module constant such as TYPE = tl.float32, or an alias of a function.
   if (auto *named = value.get<language::Value::Named>()) {
@@ -127,128 +139,6 @@ Value Lowering::fromSyntax(const language::Value &value,
   fail(DiagnosticId::NotSupported, range,
        "a " + value.kindName() + " is no value of a kernel",
        "kernels know numbers, bools, strings, types, None and tuples of them");
-}
-
-// Whether a loop or a branch of the block assigns `name`.
-static bool reassigns(const language::Block &block, const std::string &name,
-                      bool inside = false) {
-  auto binds = [&](const language::Expr &target) {
-    auto *plain = target.as<language::Name>();
-    bool found = plain && plain->id == name;
-    if (auto *tuple = target.as<language::TupleExpr>())
-      for (const language::ExprPtr &element : tuple->elements) {
-        auto *part = element->as<language::Name>();
-        found |= part && part->id == name;
-      }
-    return found;
-  };
-  for (const language::StmtPtr &stmt : block) {
-    if (auto *assign = stmt->as<language::Assign>(); assign && inside)
-      for (const language::ExprPtr &target : assign->targets)
-        if (binds(*target))
-          return true;
-    if (auto *augmented = stmt->as<language::AugAssign>(); augmented && inside)
-      if (binds(*augmented->target))
-        return true;
-    if (auto *loop = stmt->as<language::For>())
-      if (reassigns(loop->body, name, true))
-        return true;
-    if (auto *loop = stmt->as<language::While>())
-      if (reassigns(loop->body, name, true))
-        return true;
-    if (auto *branch = stmt->as<language::If>())
-      if (reassigns(branch->body, name, true) ||
-          reassigns(branch->orelse, name, true))
-        return true;
-  }
-  return false;
-}
-
-// Makes the function with one argument for each run-time parameter and binds
-// all parameters in the kernel's frame.
-void Lowering::bindKernel(const language::FunctionDef &kernel,
-                          ModuleOp moduleOp) {
-  std::map<std::string, const language::Argument *> given;
-  std::vector<std::string> names;
-  for (const language::Parameter &parameter : kernel.parameters)
-    names.push_back(parameter.name);
-  for (const language::Argument &argument : request.args) {
-    if (std::find(names.begin(), names.end(), argument.name) == names.end())
-      fail(DiagnosticId::BadSignature, kernel.nameRange,
-           "kernel `" + kernel.name + "` has no parameter `" + argument.name +
-               "`",
-           nearestNameHint(argument.name, names, "parameters"));
-    given[argument.name] = &argument;
-  }
-
-  SmallVector<mlir::Type> types;
-  SmallVector<Type> frontTypes;
-  SmallVector<const language::Parameter *> physical;
-  SmallVector<bool> divisible;
-  for (const language::Parameter &parameter : kernel.parameters) {
-    auto it = given.find(parameter.name);
-    if (it == given.end()) {
-      if (!parameter.defaultValue)
-        fail(DiagnosticId::BadSignature, parameter.range,
-             "no argument for the parameter `" + parameter.name +
-                 "` of kernel `" + kernel.name + "`");
-      frame().scope[parameter.name] = {evaluate(*parameter.defaultValue),
-                                       parameter.range};
-      continue;
-    }
-    const language::Argument &argument = *it->second;
-    if (argument.isConstexpr()) {
-      frame().scope[parameter.name] = {
-          fromSyntax(argument.value, parameter.range), parameter.range};
-      continue;
-    }
-    if (parameter.isConstexpr)
-      fail(DiagnosticId::BadSignature, parameter.range,
-           "`" + parameter.name + "` is a tl.constexpr but the argument is " +
-               argument.type,
-           "give it a value, as in " + parameter.name + "=64");
-    auto parsed = language::ArgClass::parse(argument.type);
-    auto dtype = parsed ? parseDType(parsed->element) : std::nullopt;
-    if (!dtype || (isFp8(*dtype) && !parsed->pointer))
-      fail(DiagnosticId::BadSignature, parameter.range,
-           "argument `" + parameter.name + "` has the type `" + argument.type +
-               "`, which kernels cannot compute with",
-           parsed ? "8-bit floats lie in memory: pass a pointer to them, or "
-                    "the number as fp32"
-                  : "types are written as in *fp32:16, i32, fp32");
-    Type type(Element{*dtype, parsed->pointer});
-    physical.push_back(&parameter);
-    frontTypes.push_back(type);
-    types.push_back(toMlir(emit.context(), type));
-    divisible.push_back(parsed->divisible);
-  }
-
-  OpBuilder &builder = emit.builder;
-  builder.setInsertionPointToEnd(moduleOp.getBody());
-  auto function =
-      func::FuncOp::create(builder, locate(kernel.nameRange), kernel.name,
-                           builder.getFunctionType(types, {}));
-  Block *entry = function.addEntryBlock();
-  for (size_t i = 0; i < physical.size(); ++i) {
-    const language::Parameter &parameter = *physical[i];
-    entry->getArgument(i).setLoc(NameLoc::get(
-        builder.getStringAttr(parameter.name), locate(parameter.range)));
-    if (divisible[i])
-      function.setArgAttr(i, tile::kDivisibilityAttr,
-                          builder.getI32IntegerAttr(16));
-    frame().scope[parameter.name] = {
-        Tensor{entry->getArgument(i), frontTypes[i]}, parameter.range};
-  }
-  builder.setInsertionPointToEnd(entry);
-  // An argument that is specialized to 1 is a number like any other where the
-  // kernel changes it: Triton itself refuses that, its interpreter does not.
-  for (const language::Parameter &parameter : kernel.parameters) {
-    Variable &variable = frame().scope[parameter.name];
-    auto *constant = variable.value.constant();
-    if (!parameter.isConstexpr && constant && constant->isInt() &&
-        reassigns(kernel.body, parameter.name))
-      variable.value = emit.toTensor(variable.value);
-  }
 }
 
 OwningOpRef<ModuleOp> Lowering::run() {

@@ -103,9 +103,21 @@ private:
   [[noreturn]] void fail(DiagnosticId id, const SourceRange &range,
                          std::string message, std::string hint = "");
 
-  // Lowering.cpp: the kernel's signature.
-  void bindKernel(const language::FunctionDef &kernel, mlir::ModuleOp module);
+  // Lowering.cpp.
   Value fromSyntax(const language::Value &value, const SourceRange &range);
+
+  // KernelArguments.cpp: the kernel's signature.
+  void bindKernel(const language::FunctionDef &kernel, mlir::ModuleOp module);
+  void checkNames(const language::FunctionDef &kernel);
+  Type typeOfArgument(const language::Argument &argument,
+                      const language::Parameter &parameter);
+  /// The value of a parameter or of a field from the leaves that it has.
+  Value tupleOf(const std::string &name,
+                const std::vector<const language::Argument *> &given,
+                const std::map<std::string, Value> &leaves);
+  /// A class of tuples whose values have these names.
+  const language::FunctionDef &
+  fieldsNamed(const std::vector<std::string> &names);
 
   // Statements.cpp.
   Outcome run(Rest rest);
@@ -251,6 +263,8 @@ private:
   ValueLog *values; // null: nobody asks
   Emitter emit;
   std::vector<Frame *> frames;
+  std::map<std::vector<std::string>, std::unique_ptr<language::FunctionDef>>
+      fieldLists;
   const language::Expr *current = nullptr; // being evaluated
   std::optional<Shape> elements; // of tl.map_elementwise while it is inlined
   unsigned onSomeElements = 0;   // > 0: in an arm or loop of some of them

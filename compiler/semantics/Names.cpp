@@ -379,6 +379,12 @@ Value Lowering::typeAttribute(const Type &type,
 // What to write for an attribute that a value does not have; `x` is its text.
 static std::string attributeHint(const Value &value, const std::string &name,
                                  const std::string &x) {
+  if (auto *fields = value.tupleFields()) {
+    std::vector<std::string> names;
+    for (const language::Parameter &field : fields->parameters)
+      names.push_back(field.name);
+    return nearestNameHint(name, names, "fields");
+  }
   if (value.tupleValues())
     return name == "append" || name == "extend"
                ? "a tuple or list of a kernel is fixed: accumulate into a "

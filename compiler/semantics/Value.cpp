@@ -198,13 +198,24 @@ Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
   return like;
 }
 
+// Whether the values of two tuples have the same names, or both have none.
+static bool haveSameNames(const language::FunctionDef *a,
+                          const language::FunctionDef *b) {
+  if (a == b || !a || !b)
+    return a == b;
+  return std::equal(
+      a->parameters.begin(), a->parameters.end(), b->parameters.begin(),
+      b->parameters.end(),
+      [](const auto &x, const auto &y) { return x.name == y.name; });
+}
+
 bool sameType(const Value &a, const Value &b) {
   if (a.tensor() || b.tensor())
     return a.tensor() && b.tensor() && a.tensor()->type == b.tensor()->type;
   if (auto *left = a.tupleValues()) {
     auto *right = b.tupleValues();
     if (!right || left->size() != right->size() ||
-        a.tupleFields() != b.tupleFields())
+        !haveSameNames(a.tupleFields(), b.tupleFields()))
       return false;
     for (size_t i = 0; i < left->size(); ++i)
       if (!sameType((*left)[i], (*right)[i]))

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/ConstexprText.h"
 
+#include "language/Arithmetic.h"
 #include "language/ConstexprValues.h"
 #include "language/Evaluate.h"
 #include "language/Parser.h"
@@ -11,6 +12,36 @@
 
 namespace tessera::runtime {
 namespace constexpr_text {
+
+// `tl`, and the functions of a kernel file, which is not known here: every name
+// that Python itself does not have.
+class Names : public language::Scope {
+public:
+  std::optional<language::Value> find(std::string_view name) const override {
+    if (name == "tl")
+      return language::Value(language::Value::Named{"triton.language"});
+    if (language::pythonName(std::string(name)))
+      return std::nullopt;
+    return language::Value(
+        language::Value::KernelFunction{std::string(name), ""});
+  }
+};
+
+// Adds the value; of a dict, whose keys are fields, those of a tuple.
+void add(Configuration &values, const std::string &name,
+         const language::Value &value) {
+  const auto *fields = value.get<language::Value::Dict>();
+  if (!fields && !values.emplace(name, value).second)
+    throw Error("`" + name + "` is there twice");
+  if (!fields)
+    return;
+  for (const auto &[field, item] : fields->items) {
+    const auto *key = field.get<std::string>();
+    if (!key)
+      throw Error("`" + name + "` has a field " + field.repr());
+    add(values, name + "." + *key, item);
+  }
+}
 
 // NAME=EXPRESSION, separated by commas: the arguments of a call. Throws Error.
 Configuration evaluateAll(std::string_view text) {
@@ -21,18 +52,12 @@ Configuration evaluateAll(std::string_view text) {
   if (!call || !call->arguments.empty() ||
       !call->function->as<language::Name>())
     throw Error("not each value has a name");
-  const auto scope = std::make_shared<language::MapScope>();
-  scope->values["tl"] =
-      language::Value(language::Value::Named{"triton.language"});
+  const auto scope = std::make_shared<Names>();
   Configuration values;
   for (const language::Keyword &keyword : call->keywords) {
     if (keyword.name.empty())
       throw Error("`**` has no name");
-    if (!values
-             .emplace(keyword.name,
-                      language::evaluate(*keyword.value, scope, file))
-             .second)
-      throw Error("`" + keyword.name + "` is there twice");
+    add(values, keyword.name, language::evaluate(*keyword.value, scope, file));
   }
   return values;
 }

@@ -10,8 +10,9 @@
 namespace tessera::runtime {
 
 // `BLOCK=64, EPS=1e-5, CAUSAL=True, ACT="relu", TYPE=tl.float32, BIAS=None`:
-// expressions as in Python, which may use `tl`. Throws c10::ValueError that
-// begins with tessera::OP.
+// expressions as in Python, which may use `tl`. MASK=causal_mask is a function
+// of the kernel's file, S={"G": 4, "rows.0": 1} the values S.G and S.rows.0 of
+// a tuple. Throws c10::ValueError that begins with tessera::OP.
 Constexprs parseConstexprs(const char *op, std::string_view text);
 
 // Takes `num_warps` and `num_stages` out of constexprs: options of the launch.

@@ -52,17 +52,31 @@ def definition_edit(text: str, node: ast.FunctionDef, name: str) -> Edit:
     return Span(node.lineno, found.start(1), found.end(1)), name
 
 
-def default_edits(fn: FunctionType, node: ast.FunctionDef, is_kernel: bool) -> list[Edit]:
+def annotation_edits(node: ast.FunctionDef, types: dict[str, str]) -> list[Edit]:
+    """The annotations of parameters with these types."""
+    edits: list[Edit] = []
+    for argument in node.args.args:
+        if argument.arg in types:
+            text = types[argument.arg]
+            edits.append((argument.annotation, text) if argument.annotation else (argument, f"{argument.arg}: {text}"))
+    return edits
+
+
+def default_edits(fn: FunctionType, node: ast.FunctionDef, is_kernel: bool, types: dict[str, str]) -> list[Edit]:
     """The expressions of defaults with their values: Python evaluates a default
     when the function is defined. A launch passes each argument of a kernel, so
-    a default that the language does not have becomes None there."""
+    a default that the language does not have becomes None there. Parameters
+    with a type of `types` have no default."""
     pairs = list(zip(reversed(node.args.defaults), reversed(fn.__defaults__ or ())))
+    left_out = [default for argument, default in zip(reversed(node.args.args), reversed(node.args.defaults))
+                if argument.arg in types]
+    pairs = [pair for pair in pairs if pair[0] not in left_out]
     for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults):
         if default is not None and argument.arg in (fn.__kwdefaults__ or {}):
             pairs.append((default, (fn.__kwdefaults__ or {})[argument.arg]))
     texts = [(default, literal(value) or ("None" if is_kernel else None)) for default, value in pairs
              if not isinstance(default, ast.Constant)]
-    return [(default, text) for default, text in texts if text is not None]
+    return [(default, text) for default, text in texts if text is not None] + [(default, "...") for default in left_out]
 
 
 def edited(text: str, edits: list[Edit], fn: FunctionType) -> str:

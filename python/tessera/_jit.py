@@ -13,11 +13,12 @@ from typing import Any
 import torch
 
 from tessera import language
+from tessera._arguments import FUNCTION, Arguments, is_tuple, kind_of
 from tessera._compiled import CompiledKernel
 from tessera._launcher import make_launcher, make_run
-from tessera._literal import literal, plain
+from tessera._literal import plain
 from tessera._options import IGNORED, OPTIONS
-from tessera._source import Constant, Decorated, kernel_text
+from tessera._source import Constant, Decorated, TupleShape, kernel_text
 
 Grid = tuple[int, ...] | list[int] | Callable[[dict[str, Any]], Any]
 
@@ -45,6 +46,14 @@ def is_constexpr(parameter: inspect.Parameter) -> bool:
     return note is language.constexpr or isinstance(note, str) and note.split(".")[-1].strip() == "constexpr"
 
 
+def stand_ins(value: Any) -> Any:
+    """The argument of a warmup with tensors for torch dtypes, also in tuples."""
+    if is_tuple(value):
+        items = [stand_ins(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return torch.empty(0, dtype=value) if isinstance(value, torch.dtype) else value
+
+
 class JITFunction(Launchable):
     """A function of the kernel language. Its text, with what it uses of other
     functions and of module constants, is read at the first launch."""
@@ -66,8 +75,9 @@ class JITFunction(Launchable):
         self.settings = {"do_not_specialize": self._named(do_not_specialize),
                          "do_not_specialize_on_alignment": self._named(do_not_specialize_on_alignment)}
         self.pre_run_hooks: list[Callable[..., Any]] = []
-        self._made: dict[tuple[str, ...], tuple[Callable[..., None], CompiledKernel]] = {}
-        self._sources: dict[bool, tuple[str, str]] = {}
+        self._made: dict[Any, tuple[Callable[..., None], CompiledKernel]] = {}
+        self._sources: dict[Any, tuple[str, str, list[str]]] = {}
+        self._tuples: set[str] = set()  # parameters that were tuples or functions in a launch
         self._constants: list[Constant] = []
         self._watched: list[tuple[Callable[[Any], Any], Any, Any]] = []
         self._plans: dict[Any, tuple[Callable[..., None], CompiledKernel]] = {}
@@ -105,15 +115,20 @@ class JITFunction(Launchable):
         self._launch = None
 
     def source(self, debug: bool | None = None) -> tuple[str, str]:
-        """(path, text) that the compiler is given."""
-        debug = self.debug if debug is None else debug
-        if debug not in self._sources:
-            path, text, constants = kernel_text(self, self.decorator_for(debug))
-            self._sources[debug] = path, text
-            if not self._watched:
-                self._constants = constants
-                self._watched += [(one.get, one.key, one.watched()) for one in constants]
-        return self._sources[debug]
+        """(path, text) that the compiler is given of a launch without tuples and functions."""
+        return self._text(self.debug if debug is None else debug, {}, [])[:2]
+
+    def _text(self, debug: bool, shapes: dict[str, TupleShape | str], functions: list[Any]) -> tuple[str, str, list[str]]:
+        """(path, text, names of the functions). The text has the types of parameters that are tuples, and the functions."""
+        key = (debug, tuple(shapes.items()), tuple(functions))
+        if key not in self._sources:
+            path, text, constants, names = kernel_text(self, self.decorator_for(debug), shapes, functions)
+            self._sources[key] = path, text, names
+            known = {(one.name, id(one.key)) for one in self._constants}
+            new = [one for one in constants if (one.name, id(one.key)) not in known]
+            self._constants += new
+            self._watched += [(one.get, one.key, one.watched()) for one in new]
+        return self._sources[key]
 
     def _changed(self) -> None:
         """Raises RuntimeError if a constant has another value than in the text."""
@@ -128,8 +143,8 @@ class JITFunction(Launchable):
     def _make_launch(self) -> Callable[..., Any]:
         if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in self.parameters):
             raise TypeError(f"kernel `{self.__name__}` has parameters with * or **\nHINT: name each of them")
-        launch = make_launcher(self.__name__, self.parameters, self.constexprs, self.options, {
-            "plans": self._plans, "plan": self._plan, "check": self._check_options, "watched": self._watched,
+        launch = make_launcher(self.__name__, self.parameters, self.constexprs, self._tuples, self.options, {
+            "kind": kind_of, "plans": self._plans, "plan": self._plan, "check": self._check_options, "watched": self._watched,
             "changed": self._changed})
         if self.pre_run_hooks:
             hooks, plain_launch = self.pre_run_hooks, launch
@@ -156,8 +171,8 @@ class JITFunction(Launchable):
         bound.apply_defaults()
         given = bound.arguments
         for name, value in given.items():
-            if name not in self.constexprs and isinstance(value, torch.dtype):
-                given[name] = torch.empty(0, dtype=value)
+            if name not in self.constexprs:
+                given[name] = stand_ins(value)
         self._changed()
         taken = tuple(given.get(name, options.get(name)) for name in self.options)
         compiled = self._plan(tuple(given.values()), taken)[1]
@@ -166,64 +181,40 @@ class JITFunction(Launchable):
 
     def _plan(self, values: tuple[Any, ...], taken: tuple[Any, ...]) -> tuple[Callable[..., None], CompiledKernel]:
         """What passes these arguments on; found again by types and constexprs."""
-        order, key, constexprs = "", [], []
-        exact = True
+        found = Arguments(self.__name__)
+        key: list[Any] = []
+        count = 0  # of the arguments that are not constexprs
         for parameter, value in zip(self.parameters, values):
-            key.append(type(value))
-            if parameter.name in self.constexprs:
-                constexprs.append(f"{parameter.name}={self._constexpr(parameter.name, value)}")
-                key.append(value)
-                # Equal keys need not be equal values: 0.0 and -0.0, or a mutable value.
-                exact &= not isinstance(value, (float, list, tuple, language.constexpr))
-            else:
-                order += self._letter(parameter.name, value)
+            name, constexpr = parameter.name, parameter.name in self.constexprs
+            found.add(name, value, constexpr, f"a{count}")
+            count += not constexpr
+            if name in found.shapes and name not in self._tuples:
+                self._tuples.add(name)
+                self._launch = None
+            key += [kind_of(value) if name in self._tuples else type(value)] + ([value] if constexpr else [])
         options = {name: plain(value) for name, value in zip(self.options, taken) if value is not None}
         debug = bool(options.pop("debug", self.debug))
-        texts = (order, ", ".join(constexprs), ", ".join(f"{name}={value!r}" for name, value in options.items()),
-                 str(debug))
-        plan = self._made.get(texts)
+        text = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        made = (found.order, tuple(found.constexprs), tuple(found.shapes.items()), tuple(found.functions), text, debug)
+        plan = self._made.get(made)
         if plan is None:
-            plan = self._made[texts] = self._make_plan(values, taken, debug, *texts[:3])
-        if exact:
+            plan = self._made[made] = self._make_plan(found, taken, count, debug, text)
+        if found.exact:
             self._plans[(*key, *taken)] = plan
         return plan
 
-    def _make_plan(self, values: tuple[Any, ...], taken: tuple[Any, ...], debug: bool, order: str, constexprs: str,
+    def _make_plan(self, found: Arguments, taken: tuple[Any, ...], count: int, debug: bool,
                    options: str) -> tuple[Callable[..., None], CompiledKernel]:
-        path, source = self.source(debug)
-        number = torch.ops.tessera_internal.jit_kernel.default(path, source, self.__name__, order.lower(), constexprs, options)
-        names = [name for name in self.arg_names if name not in self.constexprs]
-        passed = [value for name, value in zip(self.arg_names, values) if name not in self.constexprs]
+        path, source, names = self._text(debug, found.shapes, found.functions)
+        constexprs = FUNCTION.sub(lambda place: names[int(place[1])], ", ".join(found.constexprs))
+        number = torch.ops.tessera_internal.jit_kernel.default(
+            path, source, self.__name__, found.order.lower(), constexprs, options)
         compiled = CompiledKernel(
-            self, number, [value for value, letter in zip(passed, order) if letter == "t"],
-            [plain(value) for value, letter in zip(passed, order) if letter in "sbSB"],
+            self, number, [value for value, letter in zip(found.values, found.order) if letter == "t"],
+            [plain(value) for value, letter in zip(found.values, found.order) if letter in "sbSB"],
             {name: value for name, value in zip(self.options, taken)
              if value is not None and name not in self.arg_names})
-        return make_run(self.__name__, number, names, order), compiled
-
-    def _constexpr(self, name: str, value: Any) -> str:
-        text = literal(value, "tl")
-        if text is None:
-            raise TypeError(f"kernel `{self.__name__}`: constexpr `{name}` is {value!r}\n"
-                            "HINT: pass a number, a bool, a string, a dtype such as tl.float32, None, or a tuple")
-        return text
-
-    def _letter(self, name: str, value: Any) -> str:
-        """How an argument is passed on: a tensor, a number, a bool, None; a
-        number of another library in upper case."""
-        if isinstance(value, torch.Tensor):
-            return "t"
-        if value is None:
-            return "n"
-        number = plain(value)
-        if type(number) in (bool, int, float):
-            letter = "b" if type(number) is bool else "s"
-            return letter if number is value else letter.upper()
-        if isinstance(value, (str, tuple, language.dtype, torch.dtype)) or callable(value):
-            raise TypeError(f"kernel `{self.__name__}`: argument `{name}` is {value!r}\n"
-                            f"HINT: such a value is a constexpr: write `{name}: tl.constexpr` in the kernel")
-        raise TypeError(f"kernel `{self.__name__}`: argument `{name}` is a {type(value).__name__}\n"
-                        "HINT: pass a tensor, an int, a float, a bool or None")
+        return make_run(self.__name__, number, count, found.names, found.places, found.order), compiled
 
 
 def jit(fn: Callable[..., Any] | None = None, *, version: Any = None, repr: Any = None, launch_metadata: Any = None,

@@ -68,11 +68,11 @@ def prefix_for(names: list[str]) -> str:
     return prefix
 
 
-def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: set[str], options: tuple[str, ...],
-                  members: dict[str, Any]) -> Callable[..., Any]:
-    """launch(grid, ...) of a kernel with these parameters. `options` are those
-    that change the code; a parameter of that name sets the option as well.
-    `members`: plans, plan, check, watched and changed, as the template uses them."""
+def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: set[str], tuples: set[str],
+                  options: tuple[str, ...], members: dict[str, Any]) -> Callable[..., Any]:
+    """launch(grid, ...) of a kernel with these parameters. `tuples` are those
+    that were tuples or functions before. `options` are those that change the
+    code; a parameter of that name sets the option as well. `members`: kind, plans, plan, check, watched and changed, as the template uses them."""
     names = [parameter.name for parameter in parameters]
     prefix = prefix_for([*names, *options])
     scope = {prefix + name: value for name, value in members.items()}
@@ -85,7 +85,7 @@ def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: 
         if parameter.default is not parameter.empty:
             scope[default] = parameter.default
         declared.append(f"{name}={default}" if default in scope else name)
-        key += [f"{prefix}type({name})"] + ([name] if name in constexprs else [])
+        key += [f"{prefix}{'kind' if name in tuples else 'type'}({name})"] + ([name] if name in constexprs else [])
 
     def listed(texts: list[str]) -> str:
         return "".join(f"{text}, " for text in texts)
@@ -110,15 +110,16 @@ def too_large(kernel: str, names: list[str], values: tuple[Any, ...]) -> Overflo
     return OverflowError(f"kernel `{kernel}`: a number does not fit 64 bits\nHINT: pass smaller numbers")
 
 
-def make_run(kernel: str, number: int, names: list[str], order: str) -> Callable[..., None]:
-    """A function of the run-time arguments and the grid. A letter of the order
+def make_run(kernel: str, number: int, count: int, names: list[str], places: list[str], order: str) -> Callable[..., None]:
+    """A function of `count` run-time arguments, a0, a1 and so on, and the grid.
+    `names` and `places` are those of the values in them. A letter of the order
     in upper case is a number of another library."""
-    places = [f"a{at}" for at in range(len(names))]
     tensors = ", ".join(place for place, letter in zip(places, order) if letter == "t")
     scalars = ", ".join(f"plain({place})" if letter.isupper() else place
                         for place, letter in zip(places, order) if letter in "sbSB")
+    arguments = "".join(f"a{at}, " for at in range(count))
     every = "".join(f"{place}, " for place in places)
-    text = (f"def run({every}x, y, z):\n"
+    text = (f"def run({arguments}x, y, z):\n"
             f"    try:\n"
             f"        op({number}, [{tensors}], [{scalars}], x, y, z)\n"
             f"    except OverflowError as error:\n"

@@ -8,14 +8,25 @@ from __future__ import annotations
 import builtins
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from tessera import language
-from tessera._edits import default_edits, definition_edit, edited, parsed
+from tessera._edits import annotation_edits, default_edits, definition_edit, edited, parsed
 from tessera._literal import literal
 from tessera._names import Reference, references
+
+
+RUN_TIME, CONSTEXPR = "int", "constexpr"  # annotations of a value
+
+
+class TupleShape(NamedTuple):
+    """How a tuple is put together."""
+
+    name: str                # of its class; empty for a plain tuple
+    fields: tuple[str, ...]  # empty for a plain tuple
+    values: tuple[Any, ...]  # RUN_TIME, CONSTEXPR or another shape
 
 
 class Decorated:
@@ -138,17 +149,38 @@ class Text:
         self.tail: list[str] = []
         self.known: dict[str, Any] = {}
         self.constants: list[Constant] = []
+        self.shapes: dict[TupleShape, str] = {}  # names of classes
         self.places: set[tuple[tuple[str, ...], int]] = set()  # of the constants
 
-    def add_function(self, name: str, value: Any, kernels: str | None = None) -> None:
+    def annotation(self, shape: TupleShape | str) -> str:
+        """The type of a parameter; the class of a named tuple is added."""
+        if isinstance(shape, str):
+            return shape
+        types = [self.annotation(value) for value in shape.values]
+        if not shape.fields:
+            return f"tuple[{', '.join(types) or '()'}]"
+        if shape not in self.shapes:
+            name, count = shape.name, 1
+            while name in self.known:
+                count += 1
+                name = f"{shape.name}__{count}"
+            self.known[name] = self.shapes[shape] = name
+            self.tail += ["from typing import NamedTuple", f"class {name}(NamedTuple):",
+                          *(f"    {field}: {type}" for field, type in zip(shape.fields, types))]
+        return self.shapes[shape]
+
+    def add_function(self, name: str, value: Any, kernels: str | None = None,
+                     shapes: Mapping[str, TupleShape | str] | None = None) -> None:
         """Appends the function under the name, and all that it uses. `kernels`
-        is the decorator of the kernel itself."""
+        is the decorator of the kernel itself, `shapes` the types of its
+        parameters that the text does not have."""
         found = function_of(value)
         assert found is not None
         fn, decorator = found[0], found[1] if kernels is None else kernels
         text, node, first, file = parsed(fn)
-        edits = default_edits(fn, node, kernels is not None)
-        replaced = {id(default) for default, _ in edits}
+        types = {parameter: self.annotation(shape) for parameter, shape in (shapes or {}).items()}
+        edits = default_edits(fn, node, kernels is not None, types) + annotation_edits(node, types)
+        replaced = {id(replaced) for replaced, _ in edits}
         edits.append(definition_edit(text, node, name))
         for reference in references(node, fn, replaced):
             alias = self.add_reference(fn, reference)
@@ -230,9 +262,11 @@ def attributes_used(value: Any, path: tuple[str, ...]) -> int:
     return len(path) - 1 if function_of(value) or definition("_", value) else 0
 
 
-def kernel_text(value: Any, decorator: str) -> tuple[str, str, list[Constant]]:
-    """(path, text, constants) of a kernel and all that it uses. Raises
-    RuntimeError where Python does not have the text."""
+def kernel_text(value: Any, decorator: str, shapes: Mapping[str, TupleShape | str],
+                functions: Sequence[Any]) -> tuple[str, str, list[Constant], list[str]]:
+    """(path, text, constants, names of the functions) of a kernel and all that
+    it uses, with functions that it is passed. Raises RuntimeError where Python
+    does not have the text."""
     found = function_of(value)
     assert found is not None
     name = found[0].__name__
@@ -242,5 +276,6 @@ def kernel_text(value: Any, decorator: str) -> tuple[str, str, list[Constant]]:
         file = "<source>"
     text = Text(file)
     text.known[name] = value
-    text.add_function(name, value, decorator)
-    return file, str(text), text.constants
+    text.add_function(name, value, decorator, shapes)
+    names = [text.name_for(function, function.__name__, set()) for function in functions]
+    return file, str(text), text.constants, names

@@ -93,6 +93,13 @@ Grid gridOf(const Description &kernel, const Sizes &sizes) {
 }
 
 std::optional<StrideName> strideName(std::string_view parameter) {
+  for (const auto &[field, dimension] :
+       {std::pair{std::string_view(".token"), 0}, {".head", 1}})
+    if (parameter.ends_with(field))
+      return StrideName{
+          std::string(parameter.substr(0, parameter.size() - field.size())) +
+              ".ptr",
+          dimension};
   if (parameter.size() < 3 || parameter.front() != 's' ||
       (parameter.back() != 't' && parameter.back() != 'h'))
     return std::nullopt;

@@ -50,7 +50,9 @@ language::Value evaluateHint(const Description &kernel,
 Grid gridOf(const Description &kernel, const Sizes &sizes);
 
 // By convention `sqt` is the token stride of Q and `sqh` its head stride, and
-// so for every tensor: the tensor's name in capitals and the dimension.
+// so for every tensor: the tensor's name in capitals and the dimension. Of a
+// tuple Q with the fields ptr, token and head, `Q.token` is the token stride of
+// the tensor `Q.ptr`.
 struct StrideName {
   std::string tensor;
   int dimension = 0;

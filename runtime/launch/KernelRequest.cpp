@@ -4,6 +4,7 @@
 #include "runtime/launch/KernelState.h"
 
 #include "language/CudaSource.h"
+#include "language/Expand.h"
 #include "support/Options.h"
 
 namespace tessera {
@@ -58,6 +59,7 @@ Kernel::State::request(std::span<const Arg> args, const Constexprs &constexprs,
     argument.value = all.at(parameter.name);
     request.args.push_back(std::move(argument));
   }
+  language::addFunctions(*program, request);
   request.options.debug = info.debug || optionNumber(Option::Debug) != 0;
   request.options.f32Default = optionText(Option::F32Default);
   if (request.options.f32Default != "tf32" &&

@@ -9,6 +9,8 @@
 #include "runtime/launch/KernelName.h"
 #include "support/ArgumentError.h"
 
+#include <algorithm>
+
 namespace tessera {
 
 using language::Value;
@@ -104,6 +106,15 @@ const std::pair<std::string, std::string> &Kernel::State::nameAndHash() const {
     names.second = runtime::textHash(base.text);
   });
   return names;
+}
+
+std::string Kernel::State::textHash(const Constexprs &constexprs) const {
+  if (isCuda() ||
+      std::none_of(constexprs.begin(), constexprs.end(), [](const auto &entry) {
+        return std::holds_alternative<EncodedConstexpr>(entry.second);
+      }))
+    return nameAndHash().second;
+  return runtime::textHash(language::textWith(*program, name, constexprs));
 }
 
 } // namespace tessera

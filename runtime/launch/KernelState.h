@@ -136,6 +136,9 @@ struct Kernel::State {
   void checkCount(size_t arguments) const;
   // runtime::kernelName() and runtime::textHash() of the kernel.
   const std::pair<std::string, std::string> &nameAndHash() const;
+  // The hash of nameAndHash(), with the text of the functions among the
+  // constexprs.
+  std::string textHash(const Constexprs &constexprs) const;
 
   // True of CUDA C++, which has no program: `base` has the source.
   bool isCuda() const { return !program; }

@@ -24,7 +24,7 @@ RULES = [
     ("codegen", {"codegen", "dialect", "ptx", "support"}, PLAIN | LLVM),
     ("simulator", {"ptx", "support"}, PLAIN),
     # Devices, tables and the recorder register with launches, which know none of them.
-    ("runtime/launch", {"runtime/Kernel.h", "runtime/compile", "support", "language"}, PLAIN),
+    ("runtime/launch", {"runtime/Kernel.h", "runtime/Arguments.h", "runtime/compile", "support", "language"}, PLAIN),
     ("runtime/device/sim", {"runtime", "simulator", "support", "language"}, PLAIN),
     ("runtime", {"runtime", "support", "language"}, PLAIN),
     ("replay/packed", {"replay", "autotune/table", "runtime", "support", "language"}, PLAIN),

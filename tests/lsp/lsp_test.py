@@ -110,6 +110,41 @@ class TestLsp:
         assert "value: fp16[128]" in self.hover(client, "value = ")
         assert client.end() == 0
 
+    def test_tuples_and_functions_as_arguments(self):
+        text = """from typing import NamedTuple
+import triton
+import triton.language as tl
+
+
+class Rows(NamedTuple):
+    ptr: tl.tensor
+    step: tl.tensor
+
+
+@triton.jit
+def twice(value):
+    return value * 2
+
+
+# tessera: instance f32(q="Rows(*fp32:16, i32)", F=twice)
+@triton.jit
+def k(q: Rows, F: tl.constexpr):
+    i = tl.arange(0, 16)
+    value = F(tl.load(q.ptr + i * q.step))
+    tl.store(q.ptr + i, value)
+"""
+        client = self.start()
+        client.open(self.kernel, text)
+        assert client.diagnostics(self.kernel) == []
+        hover = lambda mark, offset=0: client.at("hover", self.kernel, text, mark, offset)["contents"]["value"]
+        assert "value: fp32[16]" in hover("value = F")
+        assert "a tuple of 2" in hover("q.step")
+        assert "def twice(value)" in hover("F(tl.load")
+        client.change(self.kernel, text.replace("q.step", "q.stpe"))
+        found = client.diagnostics(self.kernel)
+        assert "has no attribute `stpe`" in found[0]["message"] and "did you mean `step`?" in found[0]["message"]
+        assert client.end() == 0
+
     def test_layouts_of_a_target(self):
         client = self.start("--target", "sm_80")
         client.open(self.kernel, KERNEL)

@@ -5,6 +5,7 @@
 
 #include "language/Evaluate.h"
 #include "language/Parser.h"
+#include "language/TupleText.h"
 #include "support/Error.h"
 #include "support/Lists.h"
 #include "support/Names.h"
@@ -146,6 +147,16 @@ PlainLaunch plainLaunch(const Description &kernel,
   std::map<std::string, std::string> texts;
   for (const std::string &argument : arguments) {
     auto [name, text] = nameAndValue(argument, "--arg");
+    if (const auto *tuple = signature.findTuple(name);
+        tuple && language::isTupleText(text)) {
+      std::map<std::string, Value> leaves;
+      language::addLeavesOfText(
+          signature, *tuple, text,
+          [](const std::string &leaf) { return Value(leaf); }, leaves);
+      for (const auto &[leaf, value] : leaves)
+        texts[leaf] = *value.get<std::string>();
+      continue;
+    }
     if (signature.find(name) < 0)
       throw Error("kernel `" + signature.kernel + "` has no argument `" + name +
                       "`",

@@ -9,6 +9,7 @@
 #include "language/Manifest.h"
 #include "language/Program.h"
 #include "language/Remarks.h"
+#include "language/SignatureTuples.h"
 #include "language/pattern/Pattern.h"
 #include "ptx/ResourceReport.h"
 #include "runtime/Kernel.h"
@@ -117,8 +118,13 @@ int list(const language::Program &program) {
   std::vector<Diagnostic> errors;
   for (const language::ListedKernel &kernel : language::listKernels(program)) {
     const std::string parameters =
-        joined(kernel.function->parameters, ", ", [](const auto &parameter) {
-          return parameter.name + (parameter.isConstexpr ? ": constexpr" : "");
+        joined(kernel.function->parameters, ", ", [&](const auto &parameter) {
+          const auto *tuple =
+              kernel.info ? kernel.info->signature.findTuple(parameter.name)
+                          : nullptr;
+          return parameter.name + (tuple ? ": " + language::formOf(*tuple)
+                                   : parameter.isConstexpr ? ": constexpr"
+                                                           : "");
         });
     std::printf("%s(%s)\n", kernel.function->name.c_str(), parameters.c_str());
     if (kernel.info)

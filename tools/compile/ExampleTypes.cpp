@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/ExampleTypes.h"
 
+#include "language/SignatureTuples.h"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -136,17 +138,29 @@ static bool isNamedLikePointer(const Signature &signature,
   return std::string("BCDHLMNST").find(name[0]) == std::string::npos;
 }
 
+static std::string typeOf(const KernelInfo &kernel, const std::string &name,
+                          const std::string &quote) {
+  const Signature &signature = kernel.signature;
+  const int index = signature.find(name);
+  if (index >= 0)
+    return signature.parameters[size_t(index)].isConstexpr ? "64"
+           : looksLikePointer(kernel, name) ? quote + "*fp32:16" + quote
+                                            : quote + "i32" + quote;
+  const TupleParameter &tuple = *signature.findTuple(name);
+  std::string text;
+  for (const std::string &field : tuple.fields)
+    text += (text.empty() ? "" : ", ") + typeOf(kernel, name + "." + field, "");
+  return quote + tuple.type + "(" + text + ")" + quote;
+}
+
 static std::string types(const KernelInfo &kernel, const std::string &quote) {
   std::string text;
-  for (const KernelParameter &parameter : kernel.signature.parameters) {
-    const std::string &name = parameter.name;
-    if (parameter.hasDefault)
-      continue;
-    text += (text.empty() ? "" : ", ") + name + "=" +
-            (parameter.isConstexpr            ? "64"
-             : looksLikePointer(kernel, name) ? quote + "*fp32:16" + quote
-                                              : quote + "i32" + quote);
-  }
+  for (const Parameter &parameter : kernel.function->parameters)
+    if (!parameter.defaultValue &&
+        (kernel.signature.find(parameter.name) >= 0 ||
+         kernel.signature.findTuple(parameter.name)))
+      text += (text.empty() ? "" : ", ") + parameter.name + "=" +
+              typeOf(kernel, parameter.name, quote);
   return text;
 }
 

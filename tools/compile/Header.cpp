@@ -28,8 +28,10 @@ std::string cType(const language::ArtifactParameter &parameter) {
   return found == types.end() ? "int32_t" : found->second;
 }
 
-// The parameter's own name, unless C, C++ or the function around it has it.
-std::string variable(const std::string &name) {
+// The parameter's own name, unless C, C++ or the function around it has it. Of
+// a value of a tuple, q.ptr, it is q_ptr.
+std::string variable(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
   static const std::set<std::string> taken = {
       "alignas", "alignof",   "and",      "asm",      "auto",    "bool",
       "case",    "catch",     "char",     "class",    "compl",   "concept",

@@ -6,6 +6,7 @@
 #include "language/Evaluate.h"
 #include "language/Expand.h"
 #include "language/Parser.h"
+#include "language/TupleText.h"
 #include "runtime/Kernel.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
@@ -58,37 +59,93 @@ std::pair<std::string, std::string> nameAndValue(const std::string &text,
 
 namespace {
 
+// "masks.py:causal_mask": a function of a file.
+std::optional<Value> functionOfFile(const std::string &text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || !text.substr(0, colon).ends_with(".py") ||
+      text.find_first_of("\"'()[]") != std::string::npos)
+    return std::nullopt;
+  return Value(
+      Value::KernelFunction{text.substr(colon + 1), text.substr(0, colon)});
+}
+
+// Collects what the command line says of parameters, by name: of tuples what it
+// says of their leaves.
+class GivenValues {
+public:
+  GivenValues(const language::Program &program,
+              const language::KernelInfo &info)
+      : program(program), info(info) {}
+
+  std::map<std::string, Value> values;
+
+  Value evaluated(const std::string &what, const std::string &text) const {
+    if (auto function = functionOfFile(text))
+      return *function;
+    auto file = std::make_shared<SourceFile>(what, text);
+    auto expression = language::parseExpression(file);
+    return language::evaluate(*expression, program.scope(*info.function), file);
+  }
+
+  // A type or a value.
+  void addText(const std::string &what, const std::string &name,
+               const std::string &text) {
+    if (const auto *tuple = info.signature.findTuple(name);
+        tuple && language::isTupleText(text))
+      return language::addLeavesOfText(
+          info.signature, *tuple, text,
+          [&](const std::string &leaf) { return typeOrValue(what, leaf); },
+          values);
+    add(name, typeOrValue(what, text));
+  }
+
+  void add(const std::string &name, Value value) {
+    if (const auto *tuple = info.signature.findTuple(name))
+      return language::addLeaves(info.signature, *tuple, value, values);
+    if (info.signature.find(name) >= 0) {
+      values[name] = std::move(value);
+      return;
+    }
+    std::vector<std::string> known =
+        namesOf(info.signature.parameters, &language::KernelParameter::name);
+    for (const language::TupleParameter &tuple : info.signature.tuples)
+      known.push_back(tuple.name);
+    throw Error("kernel `" + info.signature.kernel + "` has no parameter `" +
+                    name + "`",
+                nearestNameHint(name, known, "parameters"));
+  }
+
+private:
+  Value typeOrValue(const std::string &what, const std::string &text) const {
+    return language::ArgClass::parse(text) ? Value(text)
+                                           : evaluated(what, text);
+  }
+
+  const language::Program &program;
+  const language::KernelInfo &info;
+};
+
 // What the command line says of parameters, by name.
 std::map<std::string, Value> givenValues(const JobOptions &options,
                                          const language::Program &program,
                                          const language::KernelInfo &info) {
-  std::map<std::string, Value> values;
-  const std::vector<std::string> known =
-      namesOf(info.signature.parameters, &language::KernelParameter::name);
-  auto add = [&](const std::string &name, Value value) {
-    if (info.signature.find(name) < 0)
-      throw Error("kernel `" + info.signature.kernel + "` has no parameter `" +
-                      name + "`",
-                  nearestNameHint(name, known, "parameters"));
-    values[name] = std::move(value);
-  };
-  const auto evaluated = [&](const std::string &what, const std::string &text) {
-    auto file = std::make_shared<SourceFile>(what, text);
-    auto expression = language::parseExpression(file);
-    return language::evaluate(*expression, program.scope(*info.function), file);
-  };
-  const std::vector<std::string> parts = split(options.signature, ',');
-  if (!parts.empty() && options.signature.find('=') == std::string::npos) {
+  GivenValues given(program, info);
+  const std::vector<std::string> parts =
+      language::splitOutsideBrackets(options.signature);
+  const bool named =
+      std::any_of(parts.begin(), parts.end(), [](const std::string &part) {
+        return part.find('=') < part.find('(');
+      });
+  if (!parts.empty() && !named) {
     // As Triton writes it: one for each parameter, in order.
-    if (parts.size() > known.size())
+    const auto &parameters = info.function->parameters;
+    if (parts.size() > parameters.size())
       throw Error("--signature has " + std::to_string(parts.size()) +
                       " entries; `" + info.signature.kernel + "` takes " +
-                      std::to_string(known.size()),
+                      std::to_string(parameters.size()),
                   "one for each parameter: a type or a constexpr's value");
     for (size_t i = 0; i < parts.size(); ++i)
-      add(known[i], language::ArgClass::parse(parts[i])
-                        ? Value(parts[i])
-                        : evaluated("--signature", parts[i]));
+      given.addText("--signature", parameters[i].name, parts[i]);
   } else {
     for (const std::string &part : parts) {
       auto [name, text] = nameAndValue(part, "--signature");
@@ -98,14 +155,18 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
            info.signature.parameters[size_t(index)].isConstexpr) ||
           text == "None" || text == "True" || text == "False" ||
           text.find_first_of("0123456789-.\"'") == 0;
-      add(name, isValue ? evaluated("-s " + name, text) : Value(text));
+      if (info.signature.findTuple(name))
+        given.addText("-s " + name, name, text);
+      else
+        given.add(name,
+                  isValue ? given.evaluated("-s " + name, text) : Value(text));
     }
   }
   for (const std::string &define : options.defines) {
     auto [name, text] = nameAndValue(define, "-D");
-    add(name, evaluated("-D " + name, text));
+    given.add(name, given.evaluated("-D " + name, text));
   }
-  return values;
+  return std::move(given.values);
 }
 
 Job makeJob(const JobOptions &options, const language::Program &program,
@@ -143,7 +204,9 @@ Job makeJob(const JobOptions &options, const language::Program &program,
     else
       missing += (missing.empty() ? "" : ", ") + parameter.name;
   }
-  if (!missing.empty())
+  if (missing.empty())
+    language::addFunctions(program, job.request);
+  else
     throw Error("no type or value for: " + missing,
                 "give types in --signature \"NAME=*fp32:16, N=i32\" and "
                 "constexprs with -D NAME=value, or use --instance");
@@ -246,9 +309,11 @@ void addJobOptions(CLI::App &verb, JobOptions &options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("-s,--signature", options.signature,
                   "types of the arguments: \"X=*fp32:16, N=i32\", or one "
-                  "for each in order: \"*fp32:16, i32, 64\"");
+                  "for each in order: \"*fp32:16, i32, 64\"; of a tuple "
+                  "\"Q=Rows(*fp32:16, i32, 1)\"");
   verb.add_option("-D,--define", options.defines,
-                  "NAME=value of a constexpr, or of an argument to make one")
+                  "NAME=value of a constexpr, or of an argument to make one; "
+                  "FILE.py:NAME is a function, S.G a value of a tuple")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("--num-warps", options.numWarps, "warps per program (GPU)")

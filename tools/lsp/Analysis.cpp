@@ -80,10 +80,14 @@ private:
     }
   }
 
-  // A function that another of the file calls gets its types there.
+  // A function that another of the file calls, or that an instance passes, gets
+  // its types there.
   static bool isHelper(const language::Program &program,
                        const language::FunctionDef &function) {
     const std::string &text = program.main().file->text();
+    for (const char *end : {",", ")"})
+      if (text.find("=" + function.name + end) != text.npos)
+        return true;
     const std::string call = function.name + "(";
     size_t count = 0;
     for (size_t at = text.find(call); at != text.npos;
