@@ -16,6 +16,7 @@ FIRST = {
     "python_launch": lambda record: record["name"] == "tessera.jit" and record["us"] > 0,
     "sectors": lambda record: record["sectors"] >= record["least"] > 0,
     "selected": lambda record: record["kernel"] == "token" and 0 < record["useful"] <= 1,
+    "selected_cpu": lambda record: min(record["ms"].values()) > 0 and record["difference"] < 1e-4,
     "selected_keys": lambda record: record["misfit"] == 0 and record["warp_far"] == 2 * record["warp"],
     "simulator_speed": lambda record: record["lane_instructions_per_s"] > 1e5,
     "spills": lambda record: record["new"]["registers"] > 0,
