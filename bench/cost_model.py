@@ -49,8 +49,8 @@ def made(kernel, configuration, tokens, what):
 def published_bytes(kernel, launch):
     """Bytes of the tensors that a published kernel has: K and V of a KV head, no filters, no partial sums."""
     total = 0
-    for name, value in launch.args.items():
-        if hasattr(value, "numel") and name not in ("W", "PART"):
+    for name, value in launch.tensors().items():
+        if name not in ("W", "PART"):
             total += value.numel() * value.element_size() // (HEADS // KV_HEADS if name in KEYS and not kernel.startswith(GROUPED) else 1)
     return total
 

@@ -80,8 +80,18 @@ class Launch:
                                         list(self.args.values()), self.constexprs, dict(num_warps=self.warps, num_stages=self.stages),
                                         blocks=sorted(blocks))["counters"]
 
+    def leaves(self):
+        """(name, value) of the arguments, of tuples one by one: (q.ptr, tensor)."""
+        return [leaf for name, x in self.args.items()
+                for leaf in ([(f"{name}.{field}", item) for field, item in simulator.fields_of(x)] if isinstance(x, tuple) else [(name, x)])]
+
+    def tensors(self):
+        """The tensors by name; that of a tuple q is Q."""
+        given = {name.upper() if isinstance(x, tuple) else name: x[0] if isinstance(x, tuple) else x for name, x in self.args.items()}
+        return {name: x for name, x in given.items() if isinstance(x, torch.Tensor)}
+
     def bytes(self):
-        return sum(x.numel() * x.element_size() for x in self.args.values() if isinstance(x, torch.Tensor))
+        return sum(x.numel() * x.element_size() for x in self.tensors().values())
 
 
 def selection(tokens, what, seed=3, overlap=0.8):
@@ -195,6 +205,9 @@ class Layer:
             if parameter in constexprs:
                 continue
             value = tensors.get(parameter, scalars.get(parameter))
+            if value is None and parameter.upper() in tensors:  # a tuple of a tensor and its strides
+                of = tensors[parameter.upper()]
+                value = fn.fn.__annotations__[parameter](of, of.stride(0), of.stride(1))
             if value is None:                    # a stride
                 letters, axis = parameter[1:-1], "th".index(parameter[-1])
                 of = next(x for x in (STRIDES.get(letters, letters.upper()), "LOGITS", "DLOGITS", "DOUT") if x in tensors)

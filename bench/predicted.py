@@ -81,7 +81,7 @@ def samples_of(one, launch):
 def described(launch, folder):
     """A launch as bench/cost/Predict.cpp reads it; without samples the program chooses the blocks."""
     arguments = {}
-    for parameter, value in launch.args.items():
+    for parameter, value in launch.leaves():
         if isinstance(value, torch.Tensor):
             arguments[parameter] = dict(type=simulator.DTYPES[value.dtype], elements=value.numel())
             if parameter in STEERING and bool(value.any()):

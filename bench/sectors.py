@@ -29,7 +29,7 @@ def measure(row, context):
     shape, name, filters, tensors = row
     launch = layer.layer_of(*layer.SHAPES[shape], context.options.tokens, "local", filters).launch(name)
     counters = launch.count()
-    least = sum(-(-launch.args[x].numel() * launch.args[x].element_size() // 32) for x in tensors.split())
+    least = sum(-(-launch.tensors()[x].numel() * launch.tensors()[x].element_size() // 32) for x in tensors.split())
     return dict(shape=shape, kernel=name, filters=filters, sectors=counters["global_sectors"], least=least,
                 ratio=round(counters["global_sectors"] / least, 4), warp=counters["warp_instructions"],
                 met=counters["global_sectors"] <= TARGET * least)

@@ -243,6 +243,20 @@ std::vector<Part> partsOf(std::string_view text) {
   return parts;
 }
 
+bool isKeptClass(const Part &part) {
+  return part.kept && withoutComments(part.text).starts_with("class ");
+}
+
+// Python does not evaluate the annotations of the text, which may name classes
+// that are defined below. The number of lines stays.
+void postponeAnnotations(std::string &text) {
+  const std::string import = "from __future__ import annotations";
+  if (text.empty() || text[0] == '#' || text[0] == '\n')
+    text.replace(0, std::min(text.find('\n'), text.size()), import);
+  else if (isImport(text))
+    text.insert(0, import + "; ");
+}
+
 // What is kept of a file that the kernel imports from, below what is there.
 void addHelpers(std::string &text, const std::vector<Part> &file,
                 const std::string &name) {
@@ -321,6 +335,11 @@ onlyKernel(const std::vector<language::RequestSource> &files,
   std::string result;
   for (const Part &part : parts.at(0))
     result += part.kept ? part.text : blank(part.text);
+  for (size_t i = 1; i < files.size(); ++i)
+    if (std::any_of(parts[i].begin(), parts[i].end(), isKeptClass)) {
+      postponeAnnotations(result);
+      break;
+    }
   for (size_t i = 1; i < files.size(); ++i)
     addHelpers(result, parts[i],
                std::filesystem::path(files[i].path).filename().string());

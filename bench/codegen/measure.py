@@ -144,8 +144,10 @@ def figures(ptx, shared, threads, reply, target, min_blocks):
 def copies(args):
     """Arguments that a launch may overwrite; views of one storage stay views of one storage."""
     made = {}
-    result = []
-    for value in args:
+
+    def copy_of(value):
+        if isinstance(value, tuple):
+            return type(value)(*map(copy_of, value))
         if isinstance(value, torch.Tensor):
             storage = value.untyped_storage()
             if storage.data_ptr() not in made:
@@ -155,8 +157,9 @@ def copies(args):
             if getattr(value, "unwritten", False):
                 simulator.mark_unwritten(copy)
             value = copy
-        result.append(value)
-    return result
+        return value
+
+    return [copy_of(value) for value in args]
 
 
 def difference(ours, theirs, unordered=False):

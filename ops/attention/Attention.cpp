@@ -25,6 +25,18 @@ void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
     launch.integer(value);
 }
 
+// What follows the tuples of a kernel that has them.
+Launch &applyNamed(Launch &launch, const Attention &a) {
+  launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
+  return launch.integer("nseq", a.sequences);
+}
+
+// The tuples that both backward kernels read.
+Launch &addRows(Launch &launch, const Attention &a, const RowGradient &rows) {
+  launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("do", rows.gradO);
+  return launch.rows("lse", rows.lse).rows("delta", rows.delta);
+}
+
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.sequence(a.maxSeqlen).constant("G", a.group);
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
@@ -176,6 +188,13 @@ metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v) {
 void launchForward(const Attention &a, const Branch &branch, const char *file,
                    const char *kernel, const Output &to) {
   Launch launch(file, kernel);
+  if (branch.tuples) {
+    launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("o", o);
+    applyNamed(launch.rows("lse", lse), a);
+    applyCommon(launch, a, branch);
+    runTokenTiles(launch, a);
+    return {o, byHeads(lse)};
+  }
   launch.tensor(a.q).tensor(a.k).tensor(a.v);
   for (const at::Tensor &tensor : branch.afterInputs)
     launch.tensor(tensor);
@@ -201,17 +220,21 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
 void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
               const QueryGradient &to, const char *file, const char *kernel) {
   Launch launch(file, kernel, backwardOptions(a));
-  launch.tensor(a.q).tensor(a.k).tensor(a.v);
-  for (const at::Tensor &tensor : branch.afterInputs)
-    launch.tensor(tensor);
-  launch.tensor(rows.gradO).tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
-  launch.tensor(a.cuSeqlens);
-  for (const at::Tensor &tensor : branch.afterCu)
-    launch.tensor(tensor);
-  applyScale(launch, a, branch);
-  launch.strides(a.q).strides(a.k).strides(a.v);
-  launch.strides(rows.gradO).strides(to.dq);
-  launch.strides(rows.lse).strides(rows.delta);
+  if (branch.tuples) {
+    applyNamed(addRows(launch, a, rows).rows("dq", to.dq), a);
+  } else {
+    launch.tensor(a.q).tensor(a.k).tensor(a.v);
+    for (const at::Tensor &tensor : branch.afterInputs)
+      launch.tensor(tensor);
+    launch.tensor(rows.gradO).tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
+    launch.tensor(a.cuSeqlens);
+    for (const at::Tensor &tensor : branch.afterCu)
+      launch.tensor(tensor);
+    applyScale(launch, a, branch);
+    launch.strides(a.q).strides(a.k).strides(a.v);
+    launch.strides(rows.gradO).strides(to.dq);
+    launch.strides(rows.lse).strides(rows.delta);
+  }
   applyCommon(launch, a, branch);
   applyTiles(launch, a, branch, false);
   if (to.add)
@@ -227,22 +250,27 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
   at::Tensor dk = at::empty(a.k.sizes(), options);
   at::Tensor dv = at::empty(a.v.sizes(), options);
   Launch launch(file, kernel, backwardOptions(a));
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
-  launch.tensor(rows.lse).tensor(rows.delta);
-  for (const at::Tensor &tensor : branch.afterRows)
-    launch.tensor(tensor);
-  launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
-  for (const at::Tensor &tensor : branch.afterCu)
-    launch.tensor(tensor);
-  applyScale(launch, a, branch);
-  launch.strides(a.q)
-      .strides(a.k)
-      .strides(a.v)
-      .strides(rows.gradO)
-      .strides(dk)
-      .strides(dv)
-      .strides(rows.lse)
-      .strides(rows.delta);
+  if (branch.tuples) {
+    addRows(launch, a, rows).rows("dk", dk).rows("dv", dv);
+    applyNamed(launch, a);
+  } else {
+    launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
+    launch.tensor(rows.lse).tensor(rows.delta);
+    for (const at::Tensor &tensor : branch.afterRows)
+      launch.tensor(tensor);
+    launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
+    for (const at::Tensor &tensor : branch.afterCu)
+      launch.tensor(tensor);
+    applyScale(launch, a, branch);
+    launch.strides(a.q)
+        .strides(a.k)
+        .strides(a.v)
+        .strides(rows.gradO)
+        .strides(dk)
+        .strides(dv)
+        .strides(rows.lse)
+        .strides(rows.delta);
+  }
   applyCommon(launch, a, branch);
   applyTiles(launch, a, branch, true);
   launch.run(a.keyHeads,

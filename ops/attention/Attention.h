@@ -110,6 +110,9 @@ struct Branch {
   int64_t parts = 1;
   // Type of dk and dv; by default that of k.
   std::optional<at::ScalarType> gradients = {};
+  // Whether the kernels take tensors and their strides as tuples. Such kernels
+  // have no arguments of their branch but constants.
+  bool tuples = false;
   // Whether dq, dk and dv take wideTiles() where rows are not heavy, too.
   bool ownTiles = false;
 };

@@ -19,13 +19,19 @@ struct Dense {
   static constexpr const char *backwardName = "dense_attention_backward";
 };
 
+Branch branch() {
+  Branch branch;
+  branch.tuples = true;
+  return branch;
+}
+
 std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                                    const Tensor &v, const Tensor &cuSeqlens,
                                    int64_t maxSeqlen,
                                    std::optional<double> scale) {
   const Attention a =
       checkAttention(Dense::name, q, k, v, cuSeqlens, maxSeqlen, scale);
-  return launchForward(a, {}, "kernels/dense/attn_fwd.py", "dense_fwd");
+  return launchForward(a, branch(), "kernels/dense/attn_fwd.py", "dense_fwd");
 }
 
 std::tuple<Tensor, Tensor, Tensor> onePass(const Attention &a,
@@ -61,8 +67,8 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
     return onePass(a, rows);
   const char *file = "kernels/dense/attn_bwd.py";
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
-  launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, {}, rows, file, "dense_bwd_dkdv");
+  launchDq(a, branch(), rows, {dq}, file, "dense_bwd_dq");
+  auto [dk, dv] = launchDkDv(a, branch(), rows, file, "dense_bwd_dkdv");
   return {dq, dk, dv};
 }
 

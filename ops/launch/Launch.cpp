@@ -9,6 +9,7 @@
 #include "ops/launch/PythonInterrupt.h"
 #include "runtime/launch/LaunchTable.h"
 #include "support/ArgumentError.h"
+#include "support/Names.h"
 
 #include <limits>
 
@@ -94,7 +95,89 @@ const PreparedLaunch &Launch::prepared() {
   if (!kernel)
     kernel = source ? &source->on(device)
                     : &preparedLaunch(file, name, constexprs, device);
+  if (!names.empty() && !bound)
+    bindNames();
   return *kernel;
+}
+
+bool Launch::ArgumentName::is(std::string_view name) const {
+  if (field.empty())
+    return name == parameter;
+  return name.size() == parameter.size() + 1 + field.size() &&
+         name.starts_with(parameter) && name[parameter.size()] == '.' &&
+         name.ends_with(field);
+}
+
+std::string Launch::ArgumentName::text() const {
+  return std::string(parameter) + (field.empty() ? "" : ".") +
+         std::string(field);
+}
+
+// Puts the arguments in the order of the kernel's parameters.
+void Launch::bindNames() {
+  const std::vector<std::string> &parameters = kernel->kernel().parameters();
+  bound = names.size() == args.size() && names.size() == parameters.size();
+  for (size_t i = 0; bound && i < names.size(); ++i)
+    bound = names[i].is(parameters[i]);
+  if (bound) [[likely]]
+    return;
+  const std::string of = "kernel `" + std::string(name) + "` ";
+  if (names.size() != args.size())
+    throw ArgumentError(of + "is given " + std::to_string(args.size()) +
+                            " arguments, " + std::to_string(names.size()) +
+                            " of them by name",
+                        "give all arguments by name or none");
+  std::vector<Arg> ordered;
+  std::string missing;
+  for (const std::string &parameter : parameters) {
+    const size_t before = ordered.size();
+    for (size_t i = 0; i < names.size(); ++i)
+      if (names[i].is(parameter))
+        ordered.push_back(args[i]);
+    if (ordered.size() == before)
+      missing += (missing.empty() ? "`" : ", `") + parameter + "`";
+    if (ordered.size() > before + 1)
+      throw ArgumentError(of + "is given `" + parameter + "` twice",
+                          "give each argument once");
+  }
+  for (const ArgumentName &given : std::span(names.begin(), names.size()))
+    if (std::none_of(parameters.begin(), parameters.end(),
+                     [&](const std::string &known) { return given.is(known); }))
+      throw ArgumentError(
+          of + "has no argument `" + given.text() + "`",
+          nearestNameHint(given.text(), parameters, "arguments"));
+  if (!missing.empty())
+    throw ArgumentError(of + "needs " + missing, "give each of them by name");
+  args.clear();
+  for (const Arg &argument : ordered)
+    args.push_back(argument);
+  bound = true;
+}
+
+Launch &Launch::named(std::string_view parameter, std::string_view field) {
+  names.push_back({parameter, field});
+  return *this;
+}
+
+Launch &Launch::tensor(std::string_view parameter, const at::Tensor &value) {
+  return named(parameter).tensor(value);
+}
+
+Launch &Launch::integer(std::string_view parameter, int64_t value) {
+  return named(parameter).integer(value);
+}
+
+Launch &Launch::real(std::string_view parameter, double value) {
+  return named(parameter).real(value);
+}
+
+Launch &Launch::rows(std::string_view parameter, const at::Tensor &value) {
+  return named(parameter, "ptr")
+      .tensor(value)
+      .named(parameter, "token")
+      .integer(value.stride(0))
+      .named(parameter, "head")
+      .integer(value.stride(1));
 }
 
 Launch &Launch::tensor(const at::Tensor &tensor) {

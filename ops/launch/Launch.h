@@ -24,11 +24,11 @@ namespace tessera::runtime {
 // storage. Throws Error for a type that kernels do not take.
 Pointer pointerTo(const at::Tensor &tensor);
 
-// Collects the arguments of a launch in the order of docs/kernels.md and runs
-// it. Tile sizes are those of the kernel's configuration. A launch that was
-// made before allocates nothing: the lists lie in the object, and the kernel is
-// one PreparedLaunch a file, name and device. CUDA tensors run on torch's
-// current stream of their GPU, and nothing is waited for.
+// Collects the arguments of a launch, in the order of docs/kernels.md or by
+// name, and runs it. Tile sizes are those of the kernel's configuration. A
+// launch that was made before allocates nothing: the lists lie in the object,
+// and the kernel is one PreparedLaunch a file, name and device. CUDA tensors
+// run on torch's current stream of their GPU, and nothing is waited for.
 class Launch {
 public:
   // The texts live until run() is over.
@@ -58,6 +58,17 @@ public:
   // `read`: another kernel reads what this one leaves there.
   Launch &bindScratch(const at::Tensor &tensor, bool read = true);
 
+  // The same by name, in any order; the names live until run() is over. A
+  // launch names all of its arguments or none. A name that the kernel does not
+  // have, a missing one and one that is given twice are errors of tile() and
+  // run().
+  Launch &tensor(std::string_view parameter, const at::Tensor &tensor);
+  Launch &integer(std::string_view parameter, int64_t value);
+  Launch &real(std::string_view parameter, double value);
+  // A tuple with the fields ptr, token and head: the tensor, and the strides of
+  // its first two dimensions.
+  Launch &rows(std::string_view parameter, const at::Tensor &tensor);
+
   // The name lives until run() is over.
   Launch &constant(std::string_view name, int64_t value);
   // A constant and its next power of two.
@@ -80,13 +91,25 @@ public:
   language::CompileRequest compileRequest();
 
 private:
+  // "scale", or the field of a tuple: "q" and "ptr".
+  struct ArgumentName {
+    std::string_view parameter, field;
+
+    bool is(std::string_view name) const;
+    std::string text() const;
+  };
+
   const PreparedLaunch &prepared();
+  Launch &named(std::string_view parameter, std::string_view field = {});
+  void bindNames();
 
   const std::string_view file, name, constexprs;
   const JitKernel *const source = nullptr; // in place of the texts
   TensorDevice device;
   const PreparedLaunch *kernel = nullptr; // once prepared() was called
   InlineVector<Arg, 40> args;
+  InlineVector<ArgumentName, 40> names; // of `args`; empty: by position
+  bool bound = false;                   // `args` are in the kernel's order
   InlineVector<Dimension, 24> dimensions;
   int64_t longest = 0; // sequence()
   size_t scratchPlace = 0;

@@ -1,6 +1,7 @@
 # tests/python/record_test.py - launches of the ops, recorded, replay: by tessera, and by Triton's interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import collections
 import importlib.util
 import json
 import os
@@ -71,6 +72,19 @@ def view(tensor, entry):
     return torch.as_strided(tensor.reshape(-1), entry["shape"], entry["strides"])
 
 
+def nested(values):
+    """The arguments of a launch: `q.ptr` and `q.token` are the tuple q."""
+    result = {}
+    for name, value in values.items():
+        parameter, _, field = name.partition(".")
+        if field:
+            result.setdefault(parameter, {})[field] = value
+        else:
+            result[parameter] = value
+    return {name: collections.namedtuple("Fields", value)(**nested(value)) if isinstance(value, dict) else value
+            for name, value in result.items()}
+
+
 def module(path):
     spec = importlib.util.spec_from_file_location(path.parent.name.replace(".", "_") + "_" + path.stem, path)
     result = importlib.util.module_from_spec(spec)
@@ -132,7 +146,7 @@ class TestRecord:
                 values[entry["name"]] = (view(tensors[entry["name"]], entry) if entry["kind"] == "pointer"
                                          else entry["value"])
             kernel = getattr(module(folder / case["kernel_file"]), case["kernel"])
-            kernel[tuple(case["grid"])](**values)
+            kernel[tuple(case["grid"])](**nested(values))
             entries = {entry["name"]: entry for entry in case["args"]}
             for name, want in read(folder / "after.safetensors").items():
                 got, want = view(tensors[name], entries[name]), view(want, entries[name])
@@ -177,7 +191,8 @@ class TestRecord:
             text, own = (folder / case["kernel_file"]).read_text(), pathlib.Path(case["source"]["file"]).read_text()
             lines = text.split("\n")
             for number, line in enumerate(own.rstrip("\n").split("\n")):
-                assert (lines[number] if number < len(lines) else "") in (line, ""), (folder.name, number)
+                future = number == 0 and lines[0] == "from __future__ import annotations"  # instead of the file's first comment
+                assert future or (lines[number] if number < len(lines) else "") in (line, ""), (folder.name, number)
             at = next(n for n, line in enumerate(own.split("\n")) if line.startswith(f"def {case['kernel']}("))
             assert lines[at].startswith(f"def {case['kernel']}("), folder.name
             assert "from kernels." not in text

@@ -236,6 +236,15 @@ def _constexpr(value):
     return value.name if isinstance(value, tl.dtype) else value
 
 
+def leaves(name, value, annotation):
+    """(name, value, annotation) of a parameter, or of each value of a tuple: `q.ptr`, `p.0`."""
+    if not isinstance(value, tuple) or _is_constexpr(annotation):
+        return [(name, value, annotation)]
+    fields = getattr(value, "_fields", range(len(value)))
+    return [leaf for field, item in zip(fields, value)
+            for leaf in leaves(f"{name}.{field}", item, tl.constexpr if isinstance(item, tl.constexpr) else None)]
+
+
 def record(folder, kernel, grid, *args, compare=None, checks=None, **kwargs):
     """Launches kernel[grid](*args, **kwargs) and writes what was before and after into `folder`."""
     folder = pathlib.Path(folder)
@@ -248,9 +257,10 @@ def record(folder, kernel, grid, *args, compare=None, checks=None, **kwargs):
     bound.apply_defaults()
 
     entries, constexprs, tensors = [], {}, {}
-    for name, parameter in signature.parameters.items():
-        value = bound.arguments[name]
-        if _is_constexpr(parameter.annotation) or value is None:
+    given = [leaf for name, parameter in signature.parameters.items()
+             for leaf in leaves(name, bound.arguments[name], parameter.annotation)]
+    for name, value, annotation in given:
+        if _is_constexpr(annotation) or value is None:
             constexprs[name] = _constexpr(value)
         elif isinstance(value, torch.Tensor):
             tensors[name] = value

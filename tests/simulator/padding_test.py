@@ -9,7 +9,7 @@ import simulator
 import simulator_launcher as launcher
 from simulator_launcher import cdiv, fresh, launch, pow2, torch
 
-from cases import Problem, Shape, strides  # after simulator_launcher, which then launches the kernels
+from cases import Problem, Shape, rows, strides  # after simulator_launcher, which then launches the kernels
 
 launcher.use(compiler="tessera", warps=4, stages=2)
 
@@ -66,7 +66,10 @@ class Launches:
         return f"{kernel} {self.dim}/{self.vdim} G={self.group}"
 
     def run(self, path, kernel, grid, tensors, outputs, middle, pairs, sizes, strided, **extra):
-        got = executed(path, kernel, grid, *tensors, *outputs, *middle, *strides(*strided), G=self.group, **extra)
+        if path.startswith("dense/"):
+            got = executed(path, kernel, grid, *rows(*tensors, *outputs), *middle, G=self.group, **extra)
+        else:
+            got = executed(path, kernel, grid, *tensors, *outputs, *middle, *strides(*strided), G=self.group, **extra)
         compare(self.name(kernel), got, pairs, sizes)
 
     def branch(self, path, stem, k, v, cu, extra, pairs, key_pairs):

@@ -186,33 +186,50 @@ class Compiled:
 
 
 def specialize(fn, args, constexprs):
-    """Signature, constexprs, attributes and the run-time arguments, by Triton's rules."""
+    """Signature, constexprs, attributes and the run-time arguments, by Triton's rules. A tuple has a type for each value; constexprs and
+    attributes are named by the way to the value: (3,), or (3, 0) in a tuple."""
     signature, constants, attributes, actual = {}, {}, {}, []
     skip = getattr(fn, "do_not_specialize", None) or []
     given = iter(args)
     constexprs = {**{p.name: p.default for p in fn.params if p.is_constexpr and p.has_default}, **constexprs}
+
+    def type_of(name, value, way, special):
+        if isinstance(value, tuple):
+            types = [type_of(f"{name}.{field}", item, (*way, i), True) for i, (field, item) in enumerate(fields_of(value))]
+            return type(value)(*types) if hasattr(value, "_fields") else tuple(types)
+        if value is None or type(value) is int and value == 1 and special:
+            constants[way] = value
+            return "constexpr"
+        actual.append((name, value))
+        if isinstance(value, float):
+            return "fp32"
+        if special and (value.data_ptr() if isinstance(value, torch.Tensor) else value) % 16 == 0:
+            attributes[way] = [["tt.divisibility", 16]]
+        if isinstance(value, torch.Tensor):
+            return "*" + DTYPES[value.dtype]
+        return "i32" if -(1 << 31) <= value < 1 << 31 else "i64"
+
     for i, name in enumerate(fn.arg_names):
-        value = constexprs[name] if name in constexprs else next(given)
-        if name in constexprs or value is None:
-            signature[name] = "constexpr"
-            constants[(i,)] = value
-        elif isinstance(value, torch.Tensor):
-            signature[name] = "*" + DTYPES[value.dtype]
-            if value.data_ptr() % 16 == 0:
-                attributes[(i,)] = [["tt.divisibility", 16]]
-            actual.append((name, value))
-        elif isinstance(value, float):
-            signature[name] = "fp32"
-            actual.append((name, value))
-        elif value == 1 and name not in skip and i not in skip:
-            signature[name] = "constexpr"
-            constants[(i,)] = 1
+        if name in constexprs:
+            signature[name], constants[(i,)] = "constexpr", constexprs[name]
         else:
-            signature[name] = "i32" if -(1 << 31) <= value < 1 << 31 else "i64"
-            if value % 16 == 0 and name not in skip and i not in skip:
-                attributes[(i,)] = [["tt.divisibility", 16]]
-            actual.append((name, value))
+            value = next(given)
+            signature[name] = type_of(name, value, (i,), isinstance(value, torch.Tensor) or name not in skip and i not in skip)
     return signature, constants, attributes, actual
+
+
+def fields_of(value):
+    """(name, item) of each value of a tuple; the names of a plain tuple are numbers."""
+    return list(zip(getattr(value, "_fields", range(len(value))), value))
+
+
+def leaves_of(signature):
+    """(name, type, way) of each value of a signature: ("q.ptr", "*fp32", (0, 0))."""
+    def below(name, type, way):
+        if not isinstance(type, tuple):
+            return [(name, type, way)]
+        return [leaf for i, (field, item) in enumerate(fields_of(type)) for leaf in below(f"{name}.{field}", item, (*way, i))]
+    return [leaf for i, (name, type) in enumerate(signature.items()) for leaf in below(name, type, (i,))]
 
 
 def _written(value):
@@ -227,8 +244,8 @@ class OwnCompiled:
 
     def __init__(self, path, name, signature, constants, attributes, options, target="sm_80"):
         start, cpu = time.time(), cpu_seconds()
-        names = list(signature)
-        types = {n: t + (":16" if (names.index(n),) in attributes else "") for n, t in signature.items() if t != "constexpr"}
+        leaves = leaves_of(signature)
+        types = {name: type + (":16" if way in attributes else "") for name, type, way in leaves if type != "constexpr"}
         with tempfile.TemporaryDirectory(prefix="tessera-sim-") as folder:
             command = [os.environ["PROGRAM"], "compile", str(path), "--kernel", name, "--target", target,
                        "--signature", ", ".join(f"{n}={t}" for n, t in types.items()),
@@ -236,8 +253,9 @@ class OwnCompiled:
                        "--emit", "ptx,meta", "--output", folder]
             if not options.get("hints", True):
                 command.append("--no-hints")
-            for (number,), value in constants.items():
-                command += ["--define", f"{names[number]}={_written(value)}"]
+            for name, type, way in leaves:
+                if type == "constexpr":
+                    command += ["--define", f"{name}={_written(constants[way])}"]
             environment = dict(os.environ, TESSERA_F32_DEFAULT=os.environ.get("TRITON_F32_DEFAULT", "tf32"))
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             if done.returncode:

@@ -5,7 +5,7 @@ import torch
 
 from launcher import LIMITS, cdiv, check, dot_limit, equal, fresh, launch, pow2
 import reference as ref
-from cases import Problem, each_shape, strides
+from cases import Problem, each_shape, rows, strides
 from inverse import chunk_tokens, inverse_index, selected_dkdv
 from parts import compressed_dkdv
 
@@ -33,6 +33,12 @@ def gradients(p, path, stem, k, v, o, lse, delta, cu, **extra):
     s = p.shape
     dq = fresh(p.T, p.hq, s.dim, dtype=s.dtype)
     dk, dv = fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
+    if stem == "dense":
+        given = (*cu, p.scale, p.B)
+        launch(path, "dense_bwd_dq", p.grid_rows(), *rows(p.q, k, v, p.do, lse, delta, dq), *given, G=s.group, **p.heads, **p.tiles)
+        launch(path, "dense_bwd_dkdv", p.grid(s.bn, k.shape[0])[::-1], *rows(p.q, k, v, p.do, lse, delta, dk, dv), *given, G=s.group,
+               **p.heads, **p.tiles)
+        return dq, dk, dv
     launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse, delta, dq, *cu, p.scale, p.B,
            *strides(p.q, k, v, p.do, dq, lse, delta), G=s.group, **extra, **p.heads, **p.tiles)
     launch(path, stem + "_bwd_dkdv", p.grid(s.bn, k.shape[0])[::-1], p.q, k, v, p.do, lse, delta, dk, dv, *cu, p.scale, p.B,

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
 import math
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -244,8 +245,11 @@ class Problem:
 
     def window(self, dense=False):
         o, lse = self.outputs()
-        path, name, extra = ("dense/attn_fwd.py", "dense_fwd", {}) if dense else \
-            ("nsa/window_fwd.py", "window_fwd", dict(W=self.shape.w))
+        if dense:
+            launch("dense/attn_fwd.py", "dense_fwd", self.grid_rows(), *rows(self.q, self.k[2], self.v[2], o, lse), self.cu, self.scale,
+                   self.B, G=self.shape.group, **self.heads, **self.tiles)
+            return o, lse
+        path, name, extra = "nsa/window_fwd.py", "window_fwd", dict(W=self.shape.w)
         launch(path, name, self.grid_rows(), self.q, self.k[2], self.v[2], o, lse, self.cu, self.scale, self.B,
                *strides(self.q, self.k[2], self.v[2], o, lse), G=self.shape.group, **extra, **self.heads, **self.tiles)
         return o, lse
@@ -256,6 +260,17 @@ class Problem:
         launch("nsa/gate_fwd.py", "gate_fwd", (cdiv(self.T, bt), s.hkv), *branches, self.logits, gates, o, self.T, 1.0 / tau,
                *strides(branches[0], self.logits, gates, o), G=s.group, E=s.vdim, EP=pow2(s.vdim), SOFTMAX=softmax, BT=bt)
         return gates, o
+
+
+class Rows(NamedTuple):
+    """A tensor as the kernels in kernels/dense take it."""
+    ptr: torch.Tensor
+    token: int
+    head: int
+
+
+def rows(*tensors):
+    return [Rows(x, x.stride(0), x.stride(1)) for x in tensors]
 
 
 def strides(*tensors):

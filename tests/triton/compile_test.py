@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interpreter is more tolerant than the compiler (types of loop-carried values, shapes, promotions). No GPU is needed:
 the target is named. With COMPILE_TO=ptx Triton goes all the way, including ptxas; pytest -rP shows registers and shared memory."""
+import collections
 import importlib.util
 import os
 import re
@@ -26,18 +27,23 @@ TARGET = GPUTarget("cuda", 80, 32)
 
 
 def source(fn, given):
-    signature, constexprs, attrs = {}, {}, {}
+    constexprs, attrs = {}, {}
     given = dict(given)
-    for i, name in enumerate(fn.arg_names):
+
+    def take(name, way):
+        if name not in given:  # a tuple: its values are q.ptr, q.token
+            fields = list(dict.fromkeys(leaf[len(name) + 1:].split(".")[0] for leaf in given if leaf.startswith(name + ".")))
+            return collections.namedtuple("Tuple", fields)(*[take(f"{name}.{field}", (*way, i)) for i, field in enumerate(fields)])
         value = given.pop(name)
-        if is_type(value):
-            kind, _, divisible = value.partition(":")
-            signature[name] = kind
-            if divisible:
-                attrs[(i,)] = [["tt.divisibility", 16]]
-        else:
-            signature[name] = "constexpr"
-            constexprs[(i,)] = value
+        if not is_type(value):
+            constexprs[way] = value
+            return "constexpr"
+        kind, _, divisible = value.partition(":")
+        if divisible:
+            attrs[way] = [["tt.divisibility", 16]]
+        return kind
+
+    signature = {name: take(name, (i,)) for i, name in enumerate(fn.arg_names)}
     if given:
         raise ValueError(f"no such argument: {', '.join(given)}")
     return ASTSource(fn, signature, constexprs, attrs)

@@ -32,8 +32,10 @@ bool contains(const std::vector<std::string> &list, const std::string &name) {
 
 // "DX" -> "X" when X is a tensor of the forward.
 std::string primal(const GradientCheck &check, const std::string &name) {
-  if (name.size() > 1 && name[0] == 'D' && check.kernel->has(name.substr(1)))
-    return name.substr(1);
+  if (name.size() > 1 && name[0] == 'D')
+    for (const auto &parameter : check.kernel->info.signature.parameters)
+      if (tensorName(parameter.name) == name.substr(1))
+        return name.substr(1);
   return "";
 }
 
@@ -43,11 +45,11 @@ std::vector<std::string> derivatives(const GradientCheck &check,
   std::vector<std::string> names;
   for (const DescriptionPtr &kernel : check.backward)
     for (const auto &parameter : kernel->info.signature.parameters) {
-      const std::string of = primal(check, parameter.name);
+      const std::string name = tensorName(parameter.name);
+      const std::string of = primal(check, name);
       if (!parameter.isConstexpr && !of.empty() &&
-          contains(check.outputs, of) == ofOutputs &&
-          !contains(names, parameter.name))
-        names.push_back(parameter.name);
+          contains(check.outputs, of) == ofOutputs && !contains(names, name))
+        names.push_back(name);
     }
   return names;
 }

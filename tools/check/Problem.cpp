@@ -14,6 +14,7 @@
 #include "tools/check/Child.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 
@@ -343,8 +344,18 @@ int64_t Problem::size(const std::string &name,
               "write above it: # tessera: check(" + wantedBy + "=[...])");
 }
 
+std::string tensorName(std::string name) {
+  if (!name.ends_with(".ptr"))
+    return name;
+  name.resize(name.size() - 4);
+  for (char &c : name)
+    c = char(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
 std::optional<std::vector<int64_t>>
-Problem::conventionalShape(const std::string &name) const {
+Problem::conventionalShape(const std::string &parameter) const {
+  const std::string name = tensorName(parameter);
   auto of = [&](const char *size_) { return size(size_, name); };
   // Values are as wide as keys when the kernel knows of one width only.
   const auto value = [&] { return of(sizes.count("E") ? "E" : "D"); };
@@ -366,9 +377,12 @@ Tensor Problem::strided(const std::string &name, DType type,
   std::string lower;
   for (char c : name)
     lower += char(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  const std::string tuple = name.substr(0, name.rfind('.'));
+  const bool takesStrides =
+      (kernel->has("s" + lower + "t") && kernel->has("s" + lower + "h")) ||
+      (kernel->has(tuple + ".token") && kernel->has(tuple + ".head"));
   // The kernel that takes strides must cope with some that are not packed.
-  if (shape.size() != 3 || !kernel->has("s" + lower + "t") ||
-      !kernel->has("s" + lower + "h"))
+  if (shape.size() != 3 || !takesStrides)
     return Tensor(type, std::move(shape));
   const int64_t head = (shape[2] + 15) / 16 * 16 + 16;
   std::vector<int64_t> strides = {shape[1] * head + 32, head, 1};
@@ -431,8 +445,14 @@ void Problem::makeTensors() {
     if (argument.kind != language::ArgKind::Pointer)
       continue;
     const auto argClass = ArgClass::parse(argument.type);
-    made[argument.name] =
-        tensorFor(argument, *dtypeFromText(argClass->element));
+    const bool isNew =
+        made.emplace(tensorName(argument.name),
+                     tensorFor(argument, *dtypeFromText(argClass->element)))
+            .second;
+    if (!isNew)
+      throw Error("two tensors of kernel `" + kernel->info.signature.kernel +
+                      "` are called `" + tensorName(argument.name) + "`",
+                  "rename one of the two parameters");
   }
 }
 
@@ -443,7 +463,7 @@ Arg Problem::scalar(const Description &other, const std::string &name,
   if (auto found = sizes.find(name); found != sizes.end())
     return found->second;
   if (const auto stride = runtime::strideName(name)) {
-    const auto tensor = tensors.find(stride->tensor);
+    const auto tensor = tensors.find(tensorName(stride->tensor));
     if (tensor != tensors.end() &&
         size_t(stride->dimension) < tensor->second.strides().size())
       return tensor->second.strides()[size_t(stride->dimension)];
@@ -483,7 +503,8 @@ std::vector<Arg> Problem::arguments(const Description &other,
        other.info.signature.parameters) {
     if (parameter.isConstexpr)
       continue;
-    if (auto tensor = tensors.find(parameter.name); tensor != tensors.end())
+    if (auto tensor = tensors.find(tensorName(parameter.name));
+        tensor != tensors.end())
       result.push_back(tensor->second.pointer());
     else
       result.push_back(scalar(other, parameter.name, tensors));

@@ -48,7 +48,11 @@ std::vector<Shape> shapesOf(const Description &kernel,
 std::vector<Shape> gradientShapesOf(const Description &kernel,
                                     const language::Instance &instance);
 
+// By the names of parameters; of a tuple q with a field ptr, `Q`.
 using Tensors = std::map<std::string, Tensor>;
+
+// "Q" of the parameter q.ptr. Other names are as they are.
+std::string tensorName(std::string parameter);
 
 // All that the launches of one instance and shape share. docs/authoring.md has
 // the names and hints.

@@ -94,7 +94,7 @@ Outputs findOutputs(const Problem &problem, const Description &kernel,
   problem.run(reference, byReference);
   problem.run(kernel, byKernel);
   for (const auto &parameter : kernel.info.signature.parameters) {
-    const std::string &name = parameter.name;
+    const std::string name = tensorName(parameter.name);
     if (!byKernel.count(name))
       continue;
     const Tensor &tensor = byKernel.at(name);

@@ -283,8 +283,9 @@ int run(const RunOptions &options) {
   if (changed.empty())
     std::printf("no tensor changed\n");
   for (const auto &parameter : kernel->info.signature.parameters)
-    if (changed.count(parameter.name))
-      printTensor(parameter.name, tensors.at(parameter.name));
+    if (const std::string name = tensorName(parameter.name);
+        changed.count(name))
+      printTensor(name, tensors.at(name));
   if (!options.output.empty()) {
     writeOutput(options.output, cases::writeSafetensors(changed));
     std::printf("wrote %s\n", options.output.c_str());

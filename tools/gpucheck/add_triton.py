@@ -47,31 +47,38 @@ def specialize(function, case, language):
     arguments = {argument["name"]: argument for argument in case["args"]}
     signature, constants, attributes, parameters = {}, {}, {}, []
     skip = getattr(function, "do_not_specialize", None) or []
-    for i, parameter in enumerate(function.params):
-        name, argument = parameter.name, arguments.get(parameter.name)
-        if argument is None or parameter.is_constexpr:
-            signature[name] = "constexpr"
-            constants[(i,)] = constant(case["constexprs"].get(name, argument and argument.get("value")), language)
+
+    def type_of(name, way, free, constexpr, default):
+        argument = arguments.get(name)
+        if argument is None or constexpr:
+            constants[way] = constant(case["constexprs"].get(name, argument and argument.get("value")), language)
             if name not in case["constexprs"] and argument is None:
-                constants[(i,)] = parameter.default
-            continue
-        free = name in skip or i in skip
+                constants[way] = default
+            return "constexpr"
         if argument["kind"] == "pointer":
-            signature[name] = kind = "*" + argument["dtype"]
-            attributes[(i,)] = [["tt.divisibility", 16]]
+            found = kind = "*" + argument["dtype"]
+            attributes[way] = [["tt.divisibility", 16]]
         elif argument["kind"] == "float":
-            signature[name] = kind = "fp32"
+            found = kind = "fp32"
         else:
             value = argument["value"]
             if value == 1 and not isinstance(value, bool) and not free:
-                signature[name] = "constexpr"
-                constants[(i,)] = 1
-                continue
+                constants[way] = 1
+                return "constexpr"
             kind = "i1" if isinstance(value, bool) else "i32" if -2 ** 31 <= value < 2 ** 31 else "i64"
-            signature[name] = "u1" if kind == "i1" else kind
+            found = "u1" if kind == "i1" else kind
             if kind != "i1" and value % 16 == 0 and not free:
-                attributes[(i,)] = [["tt.divisibility", 16]]
+                attributes[way] = [["tt.divisibility", 16]]
         parameters.append(dict(name=name, kind="pointer" if kind[0] == "*" else "scalar", type=kind))
+        return found
+
+    for i, parameter in enumerate(function.params):
+        name, annotation = parameter.name, function.fn.__annotations__.get(parameter.name)
+        if hasattr(annotation, "_fields"):  # a named tuple, whose values are q.ptr, q.token
+            signature[name] = annotation(*[type_of(f"{name}.{field}", (i, at), False, False, None)
+                                           for at, field in enumerate(annotation._fields)])
+        else:
+            signature[name] = type_of(name, (i,), name in skip or i in skip, parameter.is_constexpr, parameter.default)
     return signature, constants, attributes, parameters
 
 

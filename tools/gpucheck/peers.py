@@ -61,7 +61,7 @@ def dense_shapes(folder):
         if case.get("kernel") != "dense_fwd":
             continue
         shapes = {argument["name"]: argument for argument in case["args"]}
-        q, k, v = (shapes[name] for name in "QKV")
+        q, k, v = (shapes[f"{name}.ptr"] for name in "qkv")
         if shapes["CU"]["shape"] == [2] and q["dtype"] in ("bf16", "fp16"):
             yield path.parent.name, q["shape"][0], q["shape"][1], k["shape"][1], q["shape"][2], v["shape"][2], q["dtype"]
 

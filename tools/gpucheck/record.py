@@ -73,9 +73,14 @@ def type_of(value):
     return "i32:16" if value % 16 == 0 else "i32"
 
 
-def instance_for(path, name, types, constexprs, args):
+def values_of(path, name, args):
+    """The arguments by name, those in tuples as `q.ptr`."""
+    return {leaf: value for parameter, given in zip(launcher.kernel(path, name).arg_names, args)
+            for leaf, value, _ in recorder.leaves(parameter, given, None)}
+
+
+def instance_for(path, name, types, constexprs, values):
     """An instance that was not recorded yet and differs by its tiles at most: (its name, its constexprs)."""
-    values = dict(zip(launcher.kernel(path, name).arg_names, args))
     for instance, (wanted, constants) in INSTANCES[path].get(name, {}).items():
         given = {**values, **constexprs}         # an instance may ask for a stride of 1
         other = {k: given.get(k) for k, v in constants.items()
@@ -115,12 +120,13 @@ def first_dimension(path, name, grid, args, old, new):
 
 def copy_of(args):
     made = {}
-    for value in args:
+    for value in [item for given in args for item in (given if isinstance(given, tuple) else (given,))]:
         if isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() not in made:
             made[value.untyped_storage().data_ptr()] = value.untyped_storage().clone()
-    take = lambda x: torch.empty(0, dtype=x.dtype).set_(made[x.untyped_storage().data_ptr()], x.storage_offset(), x.shape,
+    copy = lambda x: torch.empty(0, dtype=x.dtype).set_(made[x.untyped_storage().data_ptr()], x.storage_offset(), x.shape,
                                                         x.stride())
-    return [take(x) if isinstance(x, torch.Tensor) else x for x in args]
+    take = lambda x: copy(x) if isinstance(x, torch.Tensor) else type(x)(*map(take, x)) if isinstance(x, tuple) else x
+    return [take(x) for x in args]
 
 
 def default_options(path, name):
@@ -158,10 +164,9 @@ def launch(path, name, grid, *args, **constexprs):
     original = args
     if name == "score_select" and not constexprs["STORE"]:
         args = [*args[:10], 3, *args[11:]]  # not used without scores; 0 would be a multiple of 16, which instances do not ask for
-    types = [type_of(value) for value in args]
-    for argument in UNSPECIALIZED.get(name, ()):
-        types[launcher.kernel(path, name).arg_names.index(argument)] = "i32"
-    instance, constants = instance_for(path, name, types, constexprs, args) if wanted else (None, None)
+    values = values_of(path, name, args)
+    types = [type_of(value) if leaf not in UNSPECIALIZED.get(name, ()) else "i32" for leaf, value in values.items()]
+    instance, constants = instance_for(path, name, types, constexprs, values) if wanted else (None, None)
     if instance:
         new = dict(constexprs, **constants)
         keep(instance, path, name, grid_with(path, name, grid, args, constexprs, new), copy_of(args), new)

@@ -92,9 +92,13 @@ TEST_F(LaunchOp, ConstexprsAreNamesAndValues) {
   launch(" G=4,W = 512, D=2**6, DP=64, E=64, EP=64, BM=32, num_warps=2,");
   EXPECT_EQ(tensors[1][0].item<float>(), 1.125f);
   for (const char *bad : {"G", "=4", "G=", "G=4x", "G=4 4", "G=4,,W=1", "**4",
-                          "G=4, G=4", "G=unknown", "G=4)(", "4"})
+                          "G=4, G=4", "G=4)(", "4"})
     EXPECT_NE(failure(bad).find("write NAME=value"), std::string::npos)
         << failure(bad);
+  // A name is a function of the kernel's file.
+  EXPECT_NE(failure("G=unknown, W=512, D=64, DP=64, E=64, EP=64")
+                .find("has no function `unknown`"),
+            std::string::npos);
   EXPECT_NE(failure("num_stages=-1").find("pass an integer from 0 to 64"),
             std::string::npos);
   EXPECT_NE(failure("num_warps=1.5").find("pass an integer from 1 to 64"),
