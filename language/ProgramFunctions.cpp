@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ProgramImpl.h"
 
-#include "support/Error.h"
+#include "support/ArgumentError.h"
 #include "support/Names.h"
 
 #include <filesystem>
@@ -53,23 +53,24 @@ Program::function(const Value::KernelFunction &wanted) const {
   if (path.empty() && impl->lookup(*this, main, wanted.name, 0))
     path = main;
   if (path.empty())
-    throw Error("the function `" + wanted.name + "` is passed from `" +
-                    wanted.file + "`, and there is no such kernel file",
-                "name the file from the folder of " + main +
-                    " or from the current folder, or import the function "
-                    "there and pass its name alone");
+    throw ArgumentError(
+        "the function `" + wanted.name + "` is passed from `" + wanted.file +
+            "`, and there is no such kernel file",
+        "name the file from the folder of " + main +
+            " or from the current folder, or import the function "
+            "there and pass its name alone");
   if (const auto &wrong = impl->modules.at(path).diagnostics; !wrong.empty())
     throw CompileError(wrong);
   const auto symbol = impl->lookup(*this, path, wanted.name, 0);
   if (!symbol || symbol->kind != Symbol::Kind::Function)
-    throw Error(
+    throw ArgumentError(
         path + " has no function `" + wanted.name + "`",
         nearestNameHint(wanted.name, impl->functionNames(path), "functions"));
   const FunctionDef &found = *symbol->function;
   if (!found.isJit && !found.isConstexpr && !found.isPlain)
-    throw Error("`" + wanted.name + "` of " + path +
-                    " is not a function that kernels call",
-                "decorate it with @triton.jit");
+    throw ArgumentError("`" + wanted.name + "` of " + path +
+                            " is not a function that kernels call",
+                        "decorate it with @triton.jit");
   return found;
 }
 
