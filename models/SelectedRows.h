@@ -1,0 +1,41 @@
+// models/SelectedRows.h - attention to selected blocks for a block of queries,
+// in plain torch.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/launch/PatternFile.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace tessera::models {
+
+/// Queries first .. last-1 of B sequences over the keys 0 .. last-1 of a cache,
+/// all fp32.
+struct SelectedRows {
+  const runtime::PatternSelection &selection;
+  int64_t first, last;
+  at::Tensor query;      ///< [B, Hq, last - first, dk]
+  at::Tensor key, value; ///< [B, Hkv, last, d]
+  at::Tensor sink;       ///< [Hq]; undefined: none.
+  /// Of a learned indexer: [B, lists * heads, last - first, width],
+  /// [B, last, width] and [B, lists * heads, last - first].
+  at::Tensor indexQuery, indexKey, indexWeights;
+
+  /// Returns the outputs, [B, Hq, last - first, dv].
+  at::Tensor attend() const;
+
+private:
+  /// Scores of blocks for each list, [B, lists, queries, blocks].
+  at::Tensor scores() const;
+  at::Tensor pooledScores() const;
+  at::Tensor indexerScores() const;
+  /// bool [B, Hq, queries, last]
+  at::Tensor visible() const;
+  int64_t lists() const;
+  int64_t blocks() const {
+    return (last + selection.block - 1) / selection.block;
+  }
+};
+
+} // namespace tessera::models
