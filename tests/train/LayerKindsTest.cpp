@@ -3,7 +3,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
+#include "trainer/checkpoint/TrainedModel.h"
 
+#include <ATen/ATen.h>
 #include <cmath>
 #include <filesystem>
 
@@ -101,6 +103,86 @@ TEST_F(LayerKinds, ResumesBitForBitInAnotherFolderAndSpelling) {
   interrupt("resumed");
   expectFine(trainFrom(there, "resumed", often));
   expectSame("straight", "resumed");
+}
+
+TEST_F(LayerKinds, KernelsOfAFileResumeInAnotherFolder) {
+  const fs::path here = folder.path / "here", there = folder.path / "there";
+  fs::create_directories(here / "mine");
+  fs::create_directories(there);
+  fs::copy(TESSERA_SOURCE "/kernels/tutorials/dilated_window.py",
+           here / "mine/dilated.py");
+  const auto kernels = [&](const std::string &file) {
+    return with({"attention.kernel=" + file, "attention.fwd=dilated_window",
+                 "attention.bwd=dilated_window_bwd",
+                 "attention.constexprs=W=16,STEP=4"});
+  };
+  expectFine(trainFrom(here, "straight", kernels("mine/dilated.py")));
+  expectFine(trainFrom(here, "resumed", kernels("mine/dilated.py")));
+  interrupt("resumed");
+  expectFine(trainFrom(there, "resumed", kernels("../here/mine/dilated.py")));
+  expectSame("straight", "resumed");
+}
+
+TEST_F(LayerKinds, TwoProcessesTrainTheSameModel) {
+  const std::vector<std::string> mixed = {"attention=sink_window,alibi",
+                                          "attention_params=window=24",
+                                          "kernels=tessera"};
+  const auto two = [&](const std::string &out) {
+    std::vector<std::string> all = command(out, with(mixed));
+    all.insert(all.begin() + 2, {"--nproc", "2"});
+    return runCommand(all, std::chrono::seconds(300));
+  };
+  expectFine(run("one", with(mixed)));
+  expectFine(two("two"));
+  expectFine(two("resumed"));
+  const auto one = steps("one"), ours = steps("two");
+  ASSERT_EQ(one.size(), ours.size());
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_NEAR(ours[i].first / one[i].first, 1, 1e-6) << "step " << i + 1;
+    EXPECT_NEAR(ours[i].second / one[i].second, 1, 1e-6) << "step " << i + 1;
+  }
+  interrupt("resumed");
+  expectFine(two("resumed"));
+  expectSame("two", "resumed");
+}
+
+// A trained run writes the likeliest bytes of the complete forward pass.
+TEST_F(LayerKinds, GeneratedTextIsThatOfTheForwardPass) {
+  for (const std::vector<std::string> &attention :
+       std::vector<std::vector<std::string>>{
+           {"attention=sink_window", "attention_params=window=16"},
+           {"attention=block_causal", "attention_params=block=8"},
+           {"attention=alibi"},
+           {"attention=window,window",
+            "attention_params=window=8; window=64"}}) {
+    std::vector<std::string> more = attention;
+    more.push_back("train.steps=30");
+    more.push_back("resume=never");
+    expectFine(train("run", more));
+    const trainer::TrainedModel trained =
+        trainer::readTrainedModel(folder.file("run"), {});
+    const at::NoGradGuard noGrad;
+    const std::string prompt = "the tile of the stone is laid upon the floor ";
+    std::string text = prompt;
+    for (int i = 0; i < 24; ++i) {
+      at::Tensor tokens = at::empty({1, int64_t(text.size())}, at::kLong);
+      for (size_t at = 0; at < text.size(); ++at)
+        tokens[0][int64_t(at)] = int64_t(static_cast<unsigned char>(text[at]));
+      text += char(trained.model->forward(tokens)
+                       .logits[0][-1]
+                       .argmax()
+                       .item<int64_t>());
+    }
+    const CommandResult generated =
+        runCommand({TESSERA_TRAIN, "generate", "--run", folder.file("run"),
+                    "--tokens", "24", "--temperature", "0", "--prompt", prompt},
+                   std::chrono::seconds(300));
+    expectFine(generated);
+    EXPECT_NE(generated.output.find(text.substr(prompt.size())),
+              std::string::npos)
+        << generated.output << "\n"
+        << text;
+  }
 }
 
 TEST_F(LayerKinds, AResumeWithOtherLayersIsRefused) {

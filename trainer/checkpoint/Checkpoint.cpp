@@ -156,28 +156,33 @@ Config earlierConfig(const FoundCheckpoint &checkpoint) {
   return configFromJson(values, checkpoint.folder + "/" + stateFile);
 }
 
-Config withKeptPatterns(Config config, const std::string &run,
-                        KeptPatterns which) {
+Config withKeptKernels(Config config, const std::string &run,
+                       KeptKernels which) {
   std::string &list = config.model.custom.pattern;
   for (models::LayerKind &layer : config.model.kinds) {
     std::string &pattern = layer.custom.pattern;
     if (!pattern.empty() &&
-        (which == KeptPatterns::Always || !runtime::isKernelFile(pattern)))
+        (which == KeptKernels::Always || !runtime::isKernelFile(pattern)))
       if (const std::string kept = keptKernelFile(run, pattern); !kept.empty())
         pattern = layer.custom.file = kept;
   }
   if (!config.model.kinds.empty())
     list = attentionList(config.model.kinds);
+  std::string &file = config.model.custom.file;
+  if (!file.empty() &&
+      (which == KeptKernels::Always || !runtime::isKernelFile(file)))
+    if (const std::string kept = keptKernelFile(run, file); !kept.empty())
+      file = kept;
   return config;
 }
 
 Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
                      const Say &say) {
   std::string taken;
-  const Config earlier = withKeptPatterns(
+  const Config earlier = withKeptKernels(
       earlierConfig(checkpoint),
       fs::path(checkpoint.folder).parent_path().parent_path().string(),
-      KeptPatterns::WhereMissing);
+      KeptKernels::WhereMissing);
   for (const std::string &setting : takeFrom(earlier, config))
     taken += (taken.empty() ? "" : ", ") + setting;
   if (!taken.empty())

@@ -64,12 +64,13 @@ std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
 /// meanings.
 Config earlierConfig(const FoundCheckpoint &checkpoint);
 
-/// Which files of patterns are replaced by the copies that a run keeps.
-enum class KeptPatterns { WhereMissing, Always };
+/// Which files of patterns and kernels are replaced by the copies that a run
+/// keeps.
+enum class KeptKernels { WhereMissing, Always };
 
-/// `config` with the run's newest copies of its patterns.
-Config withKeptPatterns(Config config, const std::string &run,
-                        KeptPatterns which);
+/// `config` with the run's newest copies of their files.
+Config withKeptKernels(Config config, const std::string &run,
+                       KeptKernels which);
 
 /// `config` with the checkpoint's values of settings that nobody gave; says
 /// which these are.

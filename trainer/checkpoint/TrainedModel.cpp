@@ -20,10 +20,10 @@ Config checkpointConfig(const FoundCheckpoint &checkpoint,
                         const std::string &run,
                         const std::vector<std::string> &overrides) {
   std::vector<std::string> settings;
-  // The patterns that the weights were trained with: the files of then may have
+  // The kernels that the weights were trained with: the files of then may have
   // changed since.
   const nlohmann::json earlier = toJson(
-      withKeptPatterns(earlierConfig(checkpoint), run, KeptPatterns::Always));
+      withKeptKernels(earlierConfig(checkpoint), run, KeptKernels::Always));
   for (const auto &[key, value] : earlier.items())
     settings.push_back(
         key + "=" +
@@ -43,13 +43,10 @@ TrainedModel readTrainedModel(const std::string &run,
                 "train first: tessera train --config configs/quickstart.yaml");
   TrainedModel trained;
   trained.config = checkpointConfig(*checkpoint, run, overrides);
-  models::ModelConfig &shape = trained.config.model;
-  if (const std::string kept = keptKernelFile(run, shape.custom.file);
-      !shape.custom.file.empty() && !kept.empty())
-    shape.custom.file = kept;
   at::set_num_threads(int(trained.config.threads));
   trained.model = std::make_unique<models::Transformer>(
-      shape, trained.config.kernels, uint64_t(trained.config.seed));
+      trained.config.model, trained.config.kernels,
+      uint64_t(trained.config.seed));
   readTensors(checkpoint->folder + "/model.safetensors",
               trained.model->parameters());
   return trained;

@@ -323,6 +323,8 @@ void settleAttention(Config &c, AttentionOrigin origin) {
                             custom.file),
                 "leave one of the two away");
   c.model.attention = AttentionKind::Kernel;
+  if (origin == AttentionOrigin::User && runtime::isKernelFile(custom.file))
+    custom.file = pathOfEverywhere(runtime::findKernelFile(custom.file));
 }
 
 bool sameAttentionKinds(const Config &earlier, const Config &config) {
