@@ -45,6 +45,12 @@ def test_pack(run_settings, tmp_path):
         assert f" {kernel} " in listed, listed
 
 
+def test_a_pack_has_the_kernels_of_every_layer(run_settings, tmp_path):
+    listed = fine("pack", *run_settings, "model.layers=3", "attention=window,dense,alibi", "-o", tmp_path / "run.tpack")
+    for kernel in ("window", "window_bwd_dkdv", "dense_fwd", "alibi", "alibi_bwd_dq"):
+        assert f" {kernel} " in listed, listed
+
+
 def test_tune(run_settings, tmp_path):
     # One kernel, and a budget that a busy machine does not use up: the search ends when all candidates are timed.
     fine("tune", *run_settings, "--budget", "120s", "--kernels", "window", "--out", tmp_path / "table.yaml")
