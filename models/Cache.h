@@ -29,6 +29,9 @@ struct CacheLayer {
   at::Tensor keyCmp, valueCmp; ///< [B, Hkv, compressed keys, d]
   /// The tokens from the beginning of the next compressed key on.
   at::Tensor keyRaw, valueRaw;
+  /// Of a learned indexer, [B, capacity, width]; undefined before its first
+  /// token.
+  at::Tensor indexKeys;
 };
 
 /// Whether every layer of a model can continue from a cache: kernels of a file

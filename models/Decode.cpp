@@ -28,16 +28,6 @@ at::Tensor byHead(const at::Tensor &x, int64_t sequences) {
   return x.unflatten(0, {sequences, -1}).transpose(1, 2);
 }
 
-/// x [B, H, n, D] turned to positions first, first + 1, ...
-at::Tensor turned(const at::Tensor &x, int64_t first, const Rope &rope) {
-  const int64_t dim = x.size(3);
-  const auto [cosine, sine] = ropeTable(rope, dim, first, first + x.size(2));
-  const at::Tensor pairs = x.unflatten(3, {dim / 2, 2});
-  const at::Tensor even = pairs.select(-1, 0), odd = pairs.select(-1, 1);
-  return at::stack({even * cosine - odd * sine, even * sine + odd * cosine}, -1)
-      .flatten(3);
-}
-
 } // namespace
 
 bool hasCache(const ModelConfig &c) {
@@ -135,7 +125,7 @@ at::Tensor Transformer::extendAttention(const Block &b, const at::Tensor &x,
   const ModelConfig &c = settings;
   const int64_t sequences = cache.count, n = b.attention->branches();
   const Heads heads = split(b, at::linear(x, b.projection));
-  const at::Tensor rotated = turned(
+  const at::Tensor rotated = models::rotated(
       byHead(heads.turned, sequences).to(at::kFloat), cache.tokens, c.rope);
   const at::Tensor values = byHead(heads.values, sequences).to(at::kFloat);
   ExtensionInputs in{x, rotated.narrow(1, 0, c.heads), {}, {}, cache.tokens};

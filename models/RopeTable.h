@@ -15,4 +15,7 @@ namespace tessera::models {
 std::pair<at::Tensor, at::Tensor> ropeTable(const Rope &rope, int64_t dim,
                                             int64_t first, int64_t last);
 
+/// Returns x [B, H, n, D] rotated to positions first, first + 1, ...
+at::Tensor rotated(const at::Tensor &x, int64_t first, const Rope &rope);
+
 } // namespace tessera::models

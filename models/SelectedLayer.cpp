@@ -5,23 +5,29 @@
 #include "models/SelectedLayer.h"
 
 #include "models/AttachLoss.h"
-#include "support/Error.h"
+#include "models/RopeTable.h"
+#include "models/SelectedRows.h"
 
 #include <ATen/ATen.h>
+#include <algorithm>
 #include <cmath>
 
 namespace tessera::models {
 
-using runtime::ListScope;
 using runtime::Scorer;
+
+namespace {
+
+/// Queries for which the masks over the cache are held at a time.
+constexpr int64_t blockRows = 512;
+
+} // namespace
 
 SelectedLayer::SelectedLayer(const ModelConfig &config, CustomAttention given,
                              const runtime::PatternSelection &selection,
                              ParameterBuilder &build, const std::string &prefix)
     : LayerAttention(config), custom(std::move(given)), selection(selection),
-      lists(selection.scope == ListScope::All       ? 1
-            : selection.scope == ListScope::KeyHead ? config.kvHeads
-                                                    : config.heads) {
+      lists(selection.lists(config.heads, config.kvHeads)) {
   if (!custom.headLearned.empty())
     sink = build.constant(prefix + "attention.head_learned", {config.heads}, 0);
   if (selection.scorer != Scorer::Indexer)
@@ -40,6 +46,12 @@ std::vector<at::Tensor> SelectedLayer::weights() const {
   return {sink, indexQuery, indexKey, indexWeight};
 }
 
+// The scale keeps scores of random inputs near one.
+at::Tensor SelectedLayer::indexWeights(const at::Tensor &projected) const {
+  return projected.to(at::kFloat) /
+         std::sqrt(double(selection.heads * selection.width));
+}
+
 void SelectedLayer::addIndex(Kernels &kernels, const at::Tensor &input,
                              const Packing &packing, PatternInputs &to) const {
   if (!indexQuery.defined())
@@ -53,11 +65,8 @@ void SelectedLayer::addIndex(Kernels &kernels, const at::Tensor &input,
   to.indexQuery =
       turned.narrow(1, 0, heads).unflatten(1, {lists, selection.heads});
   to.indexKey = turned.select(1, heads);
-  // The scale keeps scores of random inputs near one.
-  to.indexWeights = at::linear(x, indexWeight)
-                        .to(at::kFloat)
-                        .unflatten(1, {lists, selection.heads}) /
-                    std::sqrt(double(selection.heads * width));
+  to.indexWeights = indexWeights(at::linear(x, indexWeight))
+                        .unflatten(1, {lists, selection.heads});
 }
 
 at::Tensor SelectedLayer::forward(Kernels &kernels, const AttentionInputs &in,
@@ -86,10 +95,38 @@ at::Tensor SelectedLayer::forward(Kernels &kernels, const AttentionInputs &in,
   return attachLoss(attended.output, loss, factor * config.indexLossWeight);
 }
 
-at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &,
-                                 CacheLayer &, Reads &) const {
-  throw Error("the attention of " + custom.file + " has no form for a cache",
-              "read all tokens in one forward pass");
+at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &in,
+                                 CacheLayer &cache, Reads &) const {
+  appendToCache(cache, 0, in.keys[0], in.values[0], in.first);
+  const int64_t last = in.last(), sequences = in.query.size(0);
+  at::Tensor queries, weights;
+  if (indexQuery.defined()) {
+    const at::Tensor x = in.input.view({sequences, last - in.first, -1});
+    const auto rotatedHeads = [&](const at::Tensor &matrix) {
+      const at::Tensor heads = at::linear(x, matrix).to(at::kFloat).unflatten(
+          2, {-1, selection.width});
+      return rotated(heads.transpose(1, 2), in.first, config.rope);
+    };
+    if (!cache.indexKeys.defined())
+      cache.indexKeys =
+          at::zeros({sequences, cache.keys[0].size(2), selection.width});
+    cache.indexKeys.slice(1, in.first, last)
+        .copy_(rotatedHeads(indexKey).squeeze(1));
+    queries = rotatedHeads(indexQuery);
+    weights = indexWeights(at::linear(x, indexWeight)).transpose(1, 2);
+  }
+  std::vector<at::Tensor> parts;
+  for (int64_t from = in.first; from < last; from += blockRows) {
+    const int64_t to = std::min(from + blockRows, last);
+    const auto of = [&](const at::Tensor &t) {
+      return t.defined() ? t.slice(2, from - in.first, to - in.first) : t;
+    };
+    parts.push_back(SelectedRows{selection, from, to, last, of(in.query),
+                                 cache.keys[0], cache.values[0], sink,
+                                 of(queries), cache.indexKeys, of(weights)}
+                        .attend());
+  }
+  return at::cat(parts, 2);
 }
 
 } // namespace tessera::models

@@ -31,6 +31,9 @@ private:
   void addIndex(Kernels &kernels, const at::Tensor &input,
                 const Packing &packing, PatternInputs &to) const;
 
+  /// The weights of the index heads, from their projection, in fp32.
+  at::Tensor indexWeights(const at::Tensor &projected) const;
+
   const CustomAttention custom;
   const runtime::PatternSelection selection;
   int64_t lists;                                ///< 1, Hkv or Hq.

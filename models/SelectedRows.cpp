@@ -40,15 +40,7 @@ NsaGeometry geometryOf(const runtime::PatternSelection &s) {
 } // namespace
 
 int64_t SelectedRows::lists() const {
-  switch (selection.scope) {
-  case runtime::ListScope::All:
-    return 1;
-  case runtime::ListScope::KeyHead:
-    return key.size(1);
-  case runtime::ListScope::QueryHead:
-    return query.size(1);
-  }
-  return 0;
+  return selection.lists(query.size(1), key.size(1));
 }
 
 at::Tensor SelectedRows::pooledScores() const {
@@ -88,11 +80,11 @@ at::Tensor SelectedRows::scores() const {
 }
 
 at::Tensor SelectedRows::visible() const {
-  const int64_t window =
-      last < selection.denseBelow ? last : selection.window;
+  const bool dense = length < selection.denseBelow;
   const NsaGeometry g = geometryOf(selection);
-  const at::Tensor near = windowVisible(window, first, last, 0);
-  if (last < selection.denseBelow)
+  const at::Tensor near =
+      windowVisible(dense ? last : selection.window, first, last, 0);
+  if (dense)
     return near.expand({query.size(0), query.size(1), -1, -1});
   at::Tensor indices;
   if (selection.scorer == runtime::Scorer::Compressed) {

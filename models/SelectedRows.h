@@ -10,16 +10,18 @@
 
 namespace tessera::models {
 
-/// Queries first .. last-1 of B sequences over the keys 0 .. last-1 of a cache,
-/// all fp32.
+/// Queries first .. last-1 of B sequences over the keys 0 .. last-1 of a cache
+/// that has room for more, all fp32.
 struct SelectedRows {
   const runtime::PatternSelection &selection;
   int64_t first, last;
+  /// Tokens of each sequence, new ones included: `dense_below` compares them.
+  int64_t length;
   at::Tensor query;      ///< [B, Hq, last - first, dk]
-  at::Tensor key, value; ///< [B, Hkv, last, d]
+  at::Tensor key, value; ///< [B, Hkv, capacity, d]
   at::Tensor sink;       ///< [Hq]; undefined: none.
   /// Of a learned indexer: [B, lists * heads, last - first, width],
-  /// [B, last, width] and [B, lists * heads, last - first].
+  /// [B, capacity, width] and [B, lists * heads, last - first].
   at::Tensor indexQuery, indexKey, indexWeights;
 
   /// Returns the outputs, [B, Hq, last - first, dv].
@@ -33,9 +35,6 @@ private:
   /// bool [B, Hq, queries, last]
   at::Tensor visible() const;
   int64_t lists() const;
-  int64_t blocks() const {
-    return (last + selection.block - 1) / selection.block;
-  }
 };
 
 } // namespace tessera::models

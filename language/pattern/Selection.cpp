@@ -146,6 +146,18 @@ outside(const char *name, int64_t value, int64_t least, int64_t most) {
 
 } // namespace
 
+int64_t Selection::lists(int64_t queryHeads, int64_t keyHeads) const {
+  switch (scope) {
+  case ListScope::All:
+    return 1;
+  case ListScope::KeyHead:
+    return keyHeads;
+  case ListScope::QueryHead:
+    return queryHeads;
+  }
+  return 0;
+}
+
 std::vector<std::string> Selection::names() const {
   std::vector<std::string> names = {"block", "top",    "first",
                                     "local", "window", "dense_below"};

@@ -40,7 +40,9 @@ struct Selection {
   int64_t length = 32, stride = 16; // of Scorer::Compressed
   int64_t heads = 4, width = 64;    // of Scorer::Indexer
 
-  // Names that set() takes: those of the directive's integers.
+  // Returns the number of lists of a model: 1, `keyHeads` or `queryHeads`.
+  int64_t lists(int64_t queryHeads, int64_t keyHeads) const;
+  // Names that find() takes: those of the directive's integers.
   std::vector<std::string> names() const;
   // Returns the integer with the name; null if there is no such integer.
   int64_t *find(std::string_view name);

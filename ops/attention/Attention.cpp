@@ -189,21 +189,19 @@ void launchForward(const Attention &a, const Branch &branch, const char *file,
                    const char *kernel, const Output &to) {
   Launch launch(file, kernel);
   if (branch.tuples) {
-    launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("o", o);
-    applyNamed(launch.rows("lse", lse), a);
-    applyCommon(launch, a, branch);
-    runTokenTiles(launch, a);
-    return {o, byHeads(lse)};
+    launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("o", to.o);
+    applyNamed(launch.rows("lse", to.lse), a);
+  } else {
+    launch.tensor(a.q).tensor(a.k).tensor(a.v);
+    for (const at::Tensor &tensor : branch.afterInputs)
+      launch.tensor(tensor);
+    launch.tensor(to.o).tensor(to.lse).tensor(a.cuSeqlens);
+    for (const at::Tensor &tensor : branch.afterCu)
+      launch.tensor(tensor);
+    applyScale(launch, a, branch);
+    launch.strides(a.q).strides(a.k).strides(a.v);
+    launch.strides(to.o).strides(to.lse);
   }
-  launch.tensor(a.q).tensor(a.k).tensor(a.v);
-  for (const at::Tensor &tensor : branch.afterInputs)
-    launch.tensor(tensor);
-  launch.tensor(to.o).tensor(to.lse).tensor(a.cuSeqlens);
-  for (const at::Tensor &tensor : branch.afterCu)
-    launch.tensor(tensor);
-  applyScale(launch, a, branch);
-  launch.strides(a.q).strides(a.k).strides(a.v);
-  launch.strides(to.o).strides(to.lse);
   applyCommon(launch, a, branch);
   runTokenTiles(launch, a);
 }

@@ -14,7 +14,6 @@ namespace {
 namespace pattern_attention_op {
 
 using at::Tensor;
-using language::ListScope;
 using language::Scorer;
 using language::Selection;
 using MaybeTensor = std::optional<Tensor>;
@@ -84,21 +83,10 @@ Result derived(const Call &c, const PatternFile &pattern) {
   return {o, lse, noIndices(c), noLoss(c)};
 }
 
-int64_t listsOf(const Call &c, const Selection &s) {
-  switch (s.scope) {
-  case ListScope::All:
-    return 1;
-  case ListScope::KeyHead:
-    return c.k.size(1);
-  case ListScope::QueryHead:
-    return c.q.size(1);
-  }
-  return 0;
-}
-
 // The blocks of each list, and with an indexer the best token of each.
 std::pair<Tensor, Tensor> selectBlocks(const Call &c, const Selection &s) {
   const Tensor q = c.q.detach(), k = c.k.detach();
+  const int64_t lists = s.lists(q.size(1), k.size(1));
   if (s.scorer == Scorer::Compressed) {
     static const auto op =
         findOp<Tensor(const Tensor &, const Tensor &, const Tensor &,
@@ -119,15 +107,15 @@ std::pair<Tensor, Tensor> selectBlocks(const Call &c, const Selection &s) {
     auto [indices, tokens] = op.call(
         c.indexQ->detach(), c.indexK->detach(), c.indexWeights->detach(),
         c.cuSeqlens, c.maxSeqlen, s.block, s.top, s.first, s.local);
-    TESSERA_CHECK(indices.size(0) == listsOf(c, s), opName, "index_q has ",
-                  indices.size(0), " lists; ", c.file, " has ", listsOf(c, s));
+    TESSERA_CHECK(indices.size(0) == lists, opName, "index_q has ",
+                  indices.size(0), " lists; ", c.file, " has ", lists);
     return {indices, tokens};
   }
   static const auto op =
       findOp<Tensor(const Tensor &, const Tensor &, const Tensor &, c10::SymInt,
                     int64_t, int64_t, int64_t, int64_t, int64_t, Text)>(
           "pooled_select");
-  return {op.call(q, k, c.cuSeqlens, c.maxSeqlen, s.block, s.top, listsOf(c, s),
+  return {op.call(q, k, c.cuSeqlens, c.maxSeqlen, s.block, s.top, lists,
                   s.first, s.local,
                   s.scorer == Scorer::PooledMax ? "max" : "mean"),
           Tensor()};

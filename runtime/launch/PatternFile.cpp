@@ -54,6 +54,7 @@ PatternFile read(const std::string &path) {
     for (const std::string &name : result.selection->names())
       result.parameters.push_back({name, *result.selection->find(name)});
   result.decodes =
+      result.selection ||
       program->main().findFunction(result.name + "_decode") != nullptr;
   result.attendsToLaterKeys =
       program->main().findFunction(result.name + "_first_reader") != nullptr;

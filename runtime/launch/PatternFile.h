@@ -34,8 +34,8 @@ struct PatternFile {
   std::vector<std::string> perSequence; // {"PREFIX"}
   // The directive select(...), whose integers are among the parameters.
   std::optional<PatternSelection> selection;
-  // Whether the file has a kernel for a cache; one that an earlier version
-  // wrote does not.
+  // Whether a model can go on from a cache: by a kernel of the file, which one
+  // that an earlier version wrote does not have, or by its selection.
   bool decodes = false;
   // False: no query attends to a key after itself, as far as `sees` tells.
   bool attendsToLaterKeys = false;

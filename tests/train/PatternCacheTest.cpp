@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 #include "runtime/launch/PatternFile.h"
+#include "support/File.h"
 #include "trainer/settings/Config.h"
 
 #include <ATen/ATen.h>
@@ -69,7 +70,10 @@ TEST(PatternCache, EveryPatternOfTheLibraryContinuesFromACache) {
       {"block_causal", "block=12"},
       {"softcap", "cap=0.2"},
       {"alibi", ""},
-      {"dense", ""}};
+      {"dense", ""},
+      {"moba", "block=16,top=3"},
+      {"infllm_v2", "block=16,top=5,local=2,l=8,d=4,dense_below=0"},
+      {"learned_blocks", "block=16,top=3,heads=2,dim=8"}};
   for (const std::string &name : runtime::libraryPatterns()) {
     if (!runtime::readPatternFile("kernels/patterns/" + name + ".py")
              ->perSequence.empty())
@@ -78,6 +82,18 @@ TEST(PatternCache, EveryPatternOfTheLibraryContinuesFromACache) {
     expectCacheIsForward({"attention=kernels/patterns/" + name + ".py",
                           "attention_params=" + parameters.at(name)});
   }
+}
+
+TEST(PatternCache, SelectedBlocksWithWindowAndSinkContinueFromACache) {
+  const std::string file = ::testing::TempDir() + "tessera_near_blocks.py";
+  writeFile(file, "import triton\n\n\n# tessera: select(block=8, top=2, "
+                  "scope=all, window=11, score=pooled(max))\n"
+                  "# tessera: learned(sink=[Hq])\n@triton.jit\n"
+                  "def sees(t, pos):\n    return pos <= t\n");
+  expectCacheIsForward({"attention=" + file});
+  expectCacheIsForward({"attention=infllm_v2",
+                        "attention_params=block=16,top=5,local=2,l=8,d=4,"
+                        "dense_below=1000"});
 }
 
 TEST(PatternCache, ModelsWithDifferentLayersContinueFromACache) {

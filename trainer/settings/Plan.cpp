@@ -5,6 +5,7 @@
 #include "trainer/settings/Plan.h"
 
 #include "ops/Estimates.h"
+#include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
 #include "support/Options.h"
 #include "support/Quantities.h"
@@ -138,6 +139,25 @@ void addLearned(std::vector<ParameterPart> &parts, const ModelConfig &m) {
         {"attention.head_learned", times(perHead), perHead * m.heads});
 }
 
+/// Projections of learned indexers (kernels/patterns/learned_blocks.py).
+void addIndexers(std::vector<ParameterPart> &parts, const ModelConfig &m) {
+  int64_t rows = 0;
+  for (int64_t i = 0; i < m.layers; ++i) {
+    const models::LayerKind layer = m.attentionOf(i);
+    if (layer.kind != AttentionKind::Kernel || layer.custom.pattern.empty())
+      continue;
+    const auto selection = runtime::selectionOfPattern(
+        layer.custom.file, layer.custom.constexprs);
+    if (!selection || selection->scorer != runtime::Scorer::Indexer)
+      continue;
+    const int64_t heads =
+        selection->lists(m.heads, m.kvHeads) * selection->heads;
+    rows += heads * (selection->width + 1) + selection->width;
+  }
+  if (rows > 0)
+    parts.push_back({"indexers", fmt::format("{} * dim", rows), rows * m.dim});
+}
+
 std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
   const int64_t layers = m.layers;
   std::vector<ParameterPart> parts = {
@@ -151,6 +171,7 @@ std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
   };
   addSparse(parts, m);
   addLearned(parts, m);
+  addIndexers(parts, m);
   if (!m.tiedHead)
     parts.push_back({"head", "vocabulary * dim", m.vocabulary * m.dim});
   return parts;

@@ -74,6 +74,9 @@ std::vector<Setting> runSettings() {
       SettingEntry::of("attention.head_learned",
                        MEMBER(model.custom.headLearned),
                        "learned tensors [heads] they take besides: SINK"),
+      SettingEntry::of("attention.index_loss", MEMBER(model.indexLossWeight),
+                       "weight of the loss that trains learned indexers")
+          .range(0, 1e6),
       SettingEntry::oneOf("kernels", MEMBER(kernels), kernelSources,
                           "compiled kernels, or plain torch operations"),
       SettingEntry::of("out", MEMBER(out), "run folder")
