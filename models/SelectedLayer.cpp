@@ -103,8 +103,9 @@ at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &in,
   if (indexQuery.defined()) {
     const at::Tensor x = in.input.view({sequences, last - in.first, -1});
     const auto rotatedHeads = [&](const at::Tensor &matrix) {
-      const at::Tensor heads = at::linear(x, matrix).to(at::kFloat).unflatten(
-          2, {-1, selection.width});
+      const at::Tensor heads = at::linear(x, matrix)
+                                   .to(at::kFloat)
+                                   .unflatten(2, {-1, selection.width});
       return rotated(heads.transpose(1, 2), in.first, config.rope);
     };
     if (!cache.indexKeys.defined())

@@ -51,25 +51,23 @@ at::Tensor SelectedRows::pooledScores() const {
       inBlocks(at::ones({last, 1}), selection.block, 0).sum(1);
   const at::Tensor pooled = most ? apart.amax(3) : apart.sum(3) / count;
   const int64_t group = query.size(1) / key.size(1);
-  return at::matmul(query,
-                    pooled.repeat_interleave(group, 1).transpose(-1, -2))
+  return at::matmul(query, pooled.repeat_interleave(group, 1).transpose(-1, -2))
       .unflatten(1, {lists(), -1})
       .sum(2);
 }
 
 at::Tensor SelectedRows::indexerScores() const {
   const at::Tensor products =
-      at::matmul(indexQuery, indexKey.slice(1, 0, last)
-                                 .unsqueeze(1)
-                                 .transpose(-1, -2))
+      at::matmul(indexQuery,
+                 indexKey.slice(1, 0, last).unsqueeze(1).transpose(-1, -2))
           .relu();
   const at::Tensor tokens = (products * indexWeights.unsqueeze(-1))
                                 .unflatten(1, {lists(), -1})
                                 .sum(2); // [B, lists, queries, last]
   const at::Tensor causal = windowVisible(last, first, last, 0);
-  return inBlocks(tokens.masked_fill(causal.logical_not(), -infinity)
-                      .unsqueeze(-1),
-                  selection.block, -infinity)
+  return inBlocks(
+             tokens.masked_fill(causal.logical_not(), -infinity).unsqueeze(-1),
+             selection.block, -infinity)
       .amax(-2)
       .squeeze(-1);
 }
@@ -89,8 +87,10 @@ at::Tensor SelectedRows::visible() const {
   at::Tensor indices;
   if (selection.scorer == runtime::Scorer::Compressed) {
     const int64_t group = query.size(1) / key.size(1);
-    const at::Tensor keys =
-        shareKeys(compress(key.slice(2, 0, last), {}, g), group);
+    const at::Tensor known = key.slice(2, 0, last);
+    const at::Tensor keys = shareKeys(
+        last < g.blockLength ? known.slice(2, 0, 0) : compress(known, {}, g),
+        group);
     indices = NsaRows{g, first, last, group}
                   .compressed(groupHeads(query, key.size(1)), keys, keys)
                   .second.unflatten(0, {query.size(0), -1});
@@ -107,14 +107,14 @@ at::Tensor SelectedRows::attend() const {
   const auto shared = [&](const at::Tensor &x) {
     return x.slice(2, 0, last).repeat_interleave(group, 1);
   };
-  at::Tensor logits =
-      at::matmul(query, shared(key).transpose(-1, -2)) /
-      std::sqrt(double(query.size(3)));
+  at::Tensor logits = at::matmul(query, shared(key).transpose(-1, -2)) /
+                      std::sqrt(double(query.size(3)));
   logits = logits.masked_fill(visible().logical_not(), -infinity);
   if (sink.defined())
-    logits = at::cat({logits, sink.view({1, -1, 1, 1}).expand(
-                                  {logits.size(0), -1, logits.size(2), 1})},
-                     -1);
+    logits =
+        at::cat({logits, sink.view({1, -1, 1, 1})
+                             .expand({logits.size(0), -1, logits.size(2), 1})},
+                -1);
   return at::matmul(logits.softmax(-1).slice(-1, 0, last), shared(value));
 }
 

@@ -53,9 +53,8 @@ PatternFile read(const std::string &path) {
   if ((result.selection = pattern.selection))
     for (const std::string &name : result.selection->names())
       result.parameters.push_back({name, *result.selection->find(name)});
-  result.decodes =
-      result.selection ||
-      program->main().findFunction(result.name + "_decode") != nullptr;
+  result.decodes = result.selection || program->main().findFunction(
+                                           result.name + "_decode") != nullptr;
   result.attendsToLaterKeys =
       program->main().findFunction(result.name + "_first_reader") != nullptr;
   return result;

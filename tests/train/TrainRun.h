@@ -88,16 +88,22 @@ protected:
     std::snprintf(folderName, sizeof folderName, "step_%08d", step);
     return tessera::readFile(folder.path / out / "ckpt" / folderName / name);
   }
-  /// Loss and gradient norm of every step.
-  std::vector<std::pair<double, double>> steps(const std::string &out) {
+  /// The records of the logged steps.
+  std::vector<nlohmann::json> records(const std::string &out) {
     std::istringstream in(
         tessera::readFile(folder.file(out) + "/metrics.jsonl"));
+    std::vector<nlohmann::json> all;
+    for (std::string line; std::getline(in, line);)
+      if (nlohmann::json record = nlohmann::json::parse(line);
+          record.contains("bpb"))
+        all.push_back(std::move(record));
+    return all;
+  }
+  /// Loss and gradient norm of every step.
+  std::vector<std::pair<double, double>> steps(const std::string &out) {
     std::vector<std::pair<double, double>> all;
-    for (std::string line; std::getline(in, line);) {
-      const nlohmann::json record = nlohmann::json::parse(line);
-      if (record.contains("bpb"))
-        all.push_back({record["bpb"], record["grad_norm"]});
-    }
+    for (const nlohmann::json &record : records(out))
+      all.push_back({record["bpb"], record["grad_norm"]});
     return all;
   }
 

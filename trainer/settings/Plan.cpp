@@ -146,8 +146,8 @@ void addIndexers(std::vector<ParameterPart> &parts, const ModelConfig &m) {
     const models::LayerKind layer = m.attentionOf(i);
     if (layer.kind != AttentionKind::Kernel || layer.custom.pattern.empty())
       continue;
-    const auto selection = runtime::selectionOfPattern(
-        layer.custom.file, layer.custom.constexprs);
+    const auto selection =
+        runtime::selectionOfPattern(layer.custom.file, layer.custom.constexprs);
     if (!selection || selection->scorer != runtime::Scorer::Indexer)
       continue;
     const int64_t heads =
