@@ -53,6 +53,14 @@ at::Tensor gateValues(const at::Tensor &given, const ModelConfig &config,
 std::pair<at::Tensor, at::Tensor>
 NsaRows::compressed(const at::Tensor &q, const at::Tensor &k,
                     const at::Tensor &v) const {
+  const auto [output, scores] = compressedAndScores(q, k, v);
+  return {output, g.selectedBlocks ? selectBlocks(scores, g, first, last)
+                                   : at::Tensor()};
+}
+
+std::pair<at::Tensor, at::Tensor>
+NsaRows::compressedAndScores(const at::Tensor &q, const at::Tensor &k,
+                             const at::Tensor &v) const {
   const int64_t count = std::min(g.compressedCount(last), k.size(2));
   const int64_t blocks = (last + g.selectionLength - 1) / g.selectionLength;
   at::Tensor output, scores;
@@ -74,8 +82,7 @@ NsaRows::compressed(const at::Tensor &q, const at::Tensor &k,
     output = at::matmul(p, v.narrow(2, 0, count));
     scores = at::matmul(p.detach().sum(1), scoreWeights(g, count, blocks));
   }
-  return {output, g.selectedBlocks ? selectBlocks(scores, g, first, last)
-                                   : at::Tensor()};
+  return {output, scores};
 }
 
 at::Tensor NsaRows::selected(const at::Tensor &q, const at::Tensor &k,

@@ -40,6 +40,10 @@ struct NsaRows {
   std::pair<at::Tensor, at::Tensor> compressed(const at::Tensor &q,
                                                const at::Tensor &k,
                                                const at::Tensor &v) const;
+  /// Output and block scores [B * Hkv, queries, blocks] (nsa.md REQ-9).
+  std::pair<at::Tensor, at::Tensor>
+  compressedAndScores(const at::Tensor &q, const at::Tensor &k,
+                      const at::Tensor &v) const;
   at::Tensor selected(const at::Tensor &q, const at::Tensor &k,
                       const at::Tensor &v, const at::Tensor &indices) const;
   at::Tensor windowed(const at::Tensor &q, const at::Tensor &k,

@@ -72,32 +72,42 @@ at::Tensor SelectedRows::indexerScores() const {
       .squeeze(-1);
 }
 
+at::Tensor SelectedRows::compressedScores() const {
+  const NsaGeometry g = geometryOf(selection);
+  const int64_t group = query.size(1) / key.size(1);
+  const at::Tensor known = key.slice(2, 0, last);
+  const at::Tensor keys = shareKeys(
+      last < g.blockLength ? known.slice(2, 0, 0) : compress(known, {}, g),
+      group);
+  return NsaRows{g, first, last, group}
+      .compressedAndScores(groupHeads(query, key.size(1)), keys, keys)
+      .second.unflatten(0, {query.size(0), -1});
+}
+
 at::Tensor SelectedRows::scores() const {
-  return selection.scorer == runtime::Scorer::Indexer ? indexerScores()
-                                                      : pooledScores();
+  switch (selection.scorer) {
+  case runtime::Scorer::Indexer:
+    return indexerScores();
+  case runtime::Scorer::Compressed:
+    return compressedScores();
+  case runtime::Scorer::PooledMean:
+  case runtime::Scorer::PooledMax:
+    return pooledScores();
+  }
+  return {};
+}
+
+at::Tensor SelectedRows::indices() const {
+  return selectBlocks(scores(), geometryOf(selection), first, last);
 }
 
 at::Tensor SelectedRows::visible() const {
   const bool dense = length < selection.denseBelow;
-  const NsaGeometry g = geometryOf(selection);
   const at::Tensor near =
       windowVisible(dense ? last : selection.window, first, last, 0);
   if (dense)
     return near.expand({query.size(0), query.size(1), -1, -1});
-  at::Tensor indices;
-  if (selection.scorer == runtime::Scorer::Compressed) {
-    const int64_t group = query.size(1) / key.size(1);
-    const at::Tensor known = key.slice(2, 0, last);
-    const at::Tensor keys = shareKeys(
-        last < g.blockLength ? known.slice(2, 0, 0) : compress(known, {}, g),
-        group);
-    indices = NsaRows{g, first, last, group}
-                  .compressed(groupHeads(query, key.size(1)), keys, keys)
-                  .second.unflatten(0, {query.size(0), -1});
-  } else {
-    indices = selectBlocks(scores(), g, first, last);
-  }
-  return selectedVisible(indices, g, first, last)
+  return selectedVisible(indices(), geometryOf(selection), first, last)
       .logical_or(near)
       .repeat_interleave(query.size(1) / lists(), 1);
 }

@@ -26,12 +26,16 @@ struct SelectedRows {
 
   /// Returns the outputs, [B, Hq, last - first, dv].
   at::Tensor attend() const;
+  /// Returns the scores of blocks for each list, [B, lists, queries, blocks].
+  at::Tensor scores() const;
+  /// Returns the selected blocks, int64 [B, lists, queries, top], ascending,
+  /// then -1.
+  at::Tensor indices() const;
 
 private:
-  /// Scores of blocks for each list, [B, lists, queries, blocks].
-  at::Tensor scores() const;
   at::Tensor pooledScores() const;
   at::Tensor indexerScores() const;
+  at::Tensor compressedScores() const;
   /// bool [B, Hq, queries, last]
   at::Tensor visible() const;
   int64_t lists() const;

@@ -1,6 +1,7 @@
 // tools/tessera-train.cpp - the training program behind `tessera train`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "models/SelectionCheck.h"
 #include "support/Error.h"
 #include "trainer/checkpoint/WeightFile.h"
 #include "trainer/generate/Generate.h"
@@ -330,6 +331,39 @@ private:
   bool page = false;
 };
 
+/// `tessera check` of a pattern that selects blocks
+struct CheckPatternVerb {
+  explicit CheckPatternVerb(CLI::App &program)
+      : app(program.add_subcommand(
+            "check-pattern",
+            "compare a pattern that selects blocks with plain torch")) {
+    app->add_option("file", file, "file of the pattern (.py)")->required();
+  }
+
+  int run() {
+    std::string parameters;
+    const auto checks = models::checkSelection(file, parameters);
+    fmt::print("{} with {} against plain torch, relative RMS errors\n", file,
+               parameters);
+    int wrong = 0;
+    for (const models::SelectionCheck &check : checks) {
+      fmt::print("  {:34}", check.name);
+      for (const auto &[name, error] : check.errors)
+        fmt::print(" {} {:.1e}", name, error);
+      fmt::print(" {}\n", check.isRight()
+                              ? "ok"
+                              : fmt::format("WRONG: above {:g}", check.limit));
+      wrong += !check.isRight();
+    }
+    return wrong ? 1 : 0;
+  }
+
+  CLI::App *app;
+
+private:
+  std::string file;
+};
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -341,15 +375,17 @@ int main(int argc, char **argv) {
   EvaluateVerb evaluate(app);
   ExportVerb exported(app);
   ConfigVerb config(app);
+  CheckPatternVerb checkPattern(app);
   CLI11_PARSE(app, argc, argv);
 
   try {
     trainer::endWithLauncher();
-    return train.app->parsed()      ? train.run()
-           : generate.app->parsed() ? generate.run()
-           : evaluate.app->parsed() ? evaluate.run()
-           : exported.app->parsed() ? exported.run()
-                                    : config.run();
+    return train.app->parsed()          ? train.run()
+           : generate.app->parsed()     ? generate.run()
+           : evaluate.app->parsed()     ? evaluate.run()
+           : exported.app->parsed()     ? exported.run()
+           : checkPattern.app->parsed() ? checkPattern.run()
+                                        : config.run();
   } catch (const std::exception &e) {
     fmt::print(stderr, "error: {}\n", e.what());
   }

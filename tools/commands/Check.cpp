@@ -4,9 +4,12 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/DeviceOption.h"
 
+#include "language/pattern/Pattern.h"
 #include "replay/Elements.h"
 #include "runtime/launch/FindFile.h"
+#include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
+#include "support/File.h"
 #include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
@@ -23,6 +26,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 
 namespace tessera::tools {
 namespace {
@@ -443,6 +447,28 @@ int run(const CheckOptions &options) {
 
 } // namespace
 
+namespace {
+
+// A pattern that selects blocks has no kernels of which one is a reference: a
+// program with LibTorch compares its ops with plain torch. Returns nullopt for
+// any other file.
+std::optional<int> checkSelectedPattern(const CheckOptions &options) {
+  const std::string file = runtime::findTypedFile(options.file);
+  if (!language::isPattern(readFile(file)) ||
+      !runtime::readPatternFile(file)->selection)
+    return std::nullopt;
+  if (!options.kernel.empty() || !options.reference.empty() ||
+      !options.instances.empty() || !options.backward.empty() ||
+      options.noGradients)
+    throw Error(file + " selects blocks: check takes the file and --device",
+                "leave the other options away");
+  ::setenv("TESSERA_DEVICE", options.device.c_str(), 1);
+  ::setenv("TESSERA_F32_DEFAULT", "ieee", 1); // the reference is exact
+  return execTrain({"check-pattern", file});
+}
+
+} // namespace
+
 Command addCheck(CLI::App &app) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App *verb = app.add_subcommand(
@@ -472,6 +498,8 @@ Command addCheck(CLI::App &app) {
       "docs/authoring.md\nlists them. Exit status 1: something differs.");
   return {verb, [options] {
             options->device = chosenDevice(options->device);
+            if (const auto done = checkSelectedPattern(*options))
+              return *done;
             if (const auto ended = continueInChild())
               return *ended;
             return run(*options);

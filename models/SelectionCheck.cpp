@@ -1,0 +1,256 @@
+// models/SelectionCheck.cpp - compares a pattern that selects blocks with plain
+// torch.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "models/SelectionCheck.h"
+
+#include "models/NsaMasks.h"
+#include "models/SelectedRows.h"
+#include "support/Error.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <numeric>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace tessera::models {
+namespace {
+
+using at::Tensor;
+using runtime::PatternSelection;
+using MaybeTensor = std::optional<Tensor>;
+
+struct Case {
+  at::ScalarType type;
+  int64_t keyHeads, group, keyDim, valueDim;
+  double limit; // of relative RMS errors
+};
+
+const Case cases[] = {{at::kFloat, 2, 1, 32, 32, 1e-5},
+                      {at::kFloat, 2, 2, 32, 48, 1e-5},
+                      {at::kFloat, 1, 6, 64, 64, 1e-5},
+                      {at::kBFloat16, 1, 6, 64, 64, 2e-2},
+                      {at::kBFloat16, 1, 16, 32, 32, 2e-2}};
+const std::vector<int64_t> lengths = {0, 1, 119, 64, 33};
+
+/// Sizes with which lists leave blocks out of sequences of about 100 tokens.
+PatternSelection small(PatternSelection s) {
+  if (s.block > 16) {
+    s.block = s.length = 16;
+    s.stride = 8;
+  }
+  s.first = std::min<int64_t>(s.first, 1);
+  s.local = std::min<int64_t>(s.local, 2);
+  s.top = s.first + s.local + 1;
+  s.window = std::min<int64_t>(s.window, 24);
+  s.denseBelow = 0;
+  s.heads = std::min<int64_t>(s.heads, 2);
+  s.width = std::min<int64_t>(s.width, 16);
+  return s;
+}
+
+std::string textOf(PatternSelection s) {
+  std::string text;
+  for (const std::string &name : s.names())
+    text +=
+        fmt::format("{}{}={}", text.empty() ? "" : ", ", name, *s.find(name));
+  return text;
+}
+
+struct Inputs {
+  Tensor q, k, v, sink, indexQ, indexK, indexWeights;
+  std::vector<Tensor> leaves; // that receive gradients by the output
+};
+
+Inputs inputsOf(const Case &c, const PatternSelection &s, bool hasSink) {
+  const int64_t tokens =
+      std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
+  const int64_t heads = c.keyHeads * c.group,
+                lists = s.lists(heads, c.keyHeads);
+  at::Generator generator = at::detail::createCPUGenerator(17);
+  const auto draw = [&](at::IntArrayRef shape, at::ScalarType type) {
+    return at::randn(shape, generator).to(type);
+  };
+  Inputs in;
+  in.q = draw({tokens, heads, c.keyDim}, c.type).requires_grad_();
+  in.k = draw({tokens, c.keyHeads, c.keyDim}, c.type).requires_grad_();
+  in.v = draw({tokens, c.keyHeads, c.valueDim}, c.type).requires_grad_();
+  in.leaves = {in.q, in.k, in.v};
+  if (hasSink)
+    in.leaves.push_back(in.sink =
+                            draw({1, heads}, at::kFloat).requires_grad_());
+  if (s.scorer == runtime::Scorer::Indexer) {
+    in.indexQ = draw({tokens, lists, s.heads, s.width}, c.type);
+    in.indexK = draw({tokens, s.width}, c.type);
+    in.indexWeights = draw({tokens, lists, s.heads}, at::kFloat);
+  }
+  return in;
+}
+
+std::tuple<Tensor, Tensor> run(const std::string &file,
+                               const std::string &parameters, const Inputs &in,
+                               const Tensor &starts) {
+  using Op = std::tuple<Tensor, Tensor, Tensor, Tensor>(
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      c10::SymInt, c10::string_view, c10::string_view, const MaybeTensor &,
+      const MaybeTensor &, const MaybeTensor &, const MaybeTensor &,
+      std::optional<double>);
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("tessera::attention", "")
+                             .typed<Op>();
+  const auto maybe = [](const Tensor &t) {
+    return t.defined() ? MaybeTensor(t) : std::nullopt;
+  };
+  const auto [o, lse, indices, loss] =
+      op.call(in.q, in.k, in.v, starts,
+              *std::max_element(lengths.begin(), lengths.end()), file,
+              parameters, maybe(in.sink), maybe(in.indexQ), maybe(in.indexK),
+              maybe(in.indexWeights), std::nullopt);
+  return {o, indices};
+}
+
+double relative(const Tensor &found, const Tensor &wanted) {
+  const double size = wanted.norm().item<double>();
+  const double error =
+      (found.to(at::kDouble) - wanted.to(at::kDouble)).norm().item<double>();
+  return size > 0 ? error / size : error;
+}
+
+/// [n, heads, d] -> [1, heads, n, d]
+Tensor byHead(const Tensor &x) { return x.transpose(0, 1).unsqueeze(0); }
+
+/// The rows of one sequence in plain torch.
+SelectedRows rowsOf(const Inputs &in, const PatternSelection &s, int64_t first,
+                    int64_t length) {
+  const auto part = [&](const Tensor &x) {
+    return x.detach().narrow(0, first, length).to(at::kFloat);
+  };
+  SelectedRows rows{s, 0, length, length, {}, {}, {}, {}, {}, {}, {}};
+  rows.query = byHead(part(in.q));
+  rows.key = byHead(part(in.k));
+  rows.value = byHead(part(in.v));
+  if (in.indexQ.defined()) {
+    rows.indexQuery = byHead(part(in.indexQ).flatten(1, 2));
+    rows.indexKey = part(in.indexK).unsqueeze(0);
+    rows.indexWeights =
+        part(in.indexWeights).flatten(1, 2).transpose(0, 1).unsqueeze(0);
+  }
+  return rows;
+}
+
+/// Difference of the scores of the blocks that both selected. Lists of blocks
+/// with equal scores are equally right.
+double scoreError(const SelectedRows &rows, const Tensor &indices) {
+  const Tensor scores = rows.scores();
+  const auto sum = [&](const Tensor &chosen) {
+    const Tensor number = chosen.to(at::kLong);
+    return scores.gather(-1, number.clamp_min(0))
+        .masked_fill(number < 0, 0)
+        .sum(-1);
+  };
+  const Tensor wanted = rows.indices();
+  TORCH_CHECK(((wanted < 0) == (indices < 0)).all().item<bool>(),
+              "lists have unlike numbers of blocks");
+  return relative(sum(indices), sum(wanted));
+}
+
+/// fp64 attention to the blocks of the lists [lists, T, top].
+Tensor attend(const Inputs &in, const std::vector<Tensor> &exact,
+              const PatternSelection &s, const Tensor &indices) {
+  std::vector<Tensor> outputs;
+  const int64_t heads = in.q.size(1), group = heads / in.k.size(1);
+  NsaGeometry g;
+  g.selectionLength = s.block;
+  int64_t first = 0;
+  for (const int64_t length : lengths) {
+    const auto part = [&](const Tensor &x, int64_t times) {
+      return byHead(x.narrow(0, first, length)).repeat_interleave(times, 1);
+    };
+    const Tensor visible =
+        selectedVisible(indices.narrow(1, first, length), g, 0, length)
+            .logical_or(windowVisible(s.window, 0, length, 0))
+            .repeat_interleave(heads / indices.size(0), 0);
+    Tensor logits =
+        at::matmul(part(exact[0], 1), part(exact[1], group).transpose(-1, -2)) /
+        std::sqrt(double(in.q.size(2)));
+    logits = logits.masked_fill(visible.logical_not().unsqueeze(0),
+                                -std::numeric_limits<double>::infinity());
+    if (exact.size() > 3)
+      logits = at::cat(
+          {logits, exact[3].view({1, -1, 1, 1}).expand({1, -1, length, 1})},
+          -1);
+    outputs.push_back(at::matmul(logits.softmax(-1).slice(-1, 0, length),
+                                 part(exact[2], group))
+                          .squeeze(0)
+                          .transpose(0, 1));
+    first += length;
+  }
+  return at::cat(outputs);
+}
+
+SelectionCheck checkCase(const std::string &file, const Case &c,
+                         const PatternSelection &s, bool hasSink) {
+  SelectionCheck result{fmt::format("{}, {} query heads of a key head",
+                                    c.type == at::kFloat ? "fp32" : "bf16",
+                                    c.group),
+                        {},
+                        c.limit};
+  const Inputs in = inputsOf(c, s, hasSink);
+  std::vector<int32_t> ends = {0};
+  for (const int64_t length : lengths)
+    ends.push_back(ends.back() + int32_t(length));
+  const auto [o, indices] =
+      run(file, textOf(s), in, at::tensor(ends, at::kInt));
+  double worst = 0;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] > 0)
+      worst = std::max(
+          worst,
+          scoreError(rowsOf(in, s, ends[i], lengths[i]),
+                     indices.narrow(1, ends[i], lengths[i]).unsqueeze(0)));
+  result.errors.emplace_back("selection", worst);
+  std::vector<Tensor> exact;
+  for (const Tensor &leaf : in.leaves)
+    exact.push_back(leaf.detach().to(at::kDouble).requires_grad_());
+  const Tensor wanted = attend(in, exact, s, indices);
+  result.errors.emplace_back("o", relative(o.detach(), wanted.detach()));
+  const Tensor weight = at::randn(o.sizes(), at::detail::createCPUGenerator(5));
+  const auto gradients = [&](const Tensor &output,
+                             const std::vector<Tensor> &of) {
+    return torch::autograd::grad(
+        {(output * weight.to(output.scalar_type())).sum()}, of);
+  };
+  const auto found = gradients(o, in.leaves), right = gradients(wanted, exact);
+  constexpr const char *names[] = {"dq", "dk", "dv", "dsink"};
+  for (size_t i = 0; i < found.size(); ++i)
+    result.errors.emplace_back(names[i], relative(found[i], right[i]));
+  return result;
+}
+
+} // namespace
+
+bool SelectionCheck::isRight() const {
+  return std::all_of(errors.begin(), errors.end(), [&](const auto &error) {
+    return error.second <= limit; // false for NaN
+  });
+}
+
+std::vector<SelectionCheck> checkSelection(const std::string &file,
+                                           std::string &parameters) {
+  const auto pattern = runtime::readPatternFile(file);
+  if (!pattern->selection)
+    throw Error(file + " does not select blocks",
+                "a pattern that selects has a line # tessera: select(...)");
+  const PatternSelection sizes = small(*pattern->selection);
+  parameters = textOf(sizes);
+  std::vector<SelectionCheck> results;
+  for (const Case &one : cases)
+    results.push_back(checkCase(file, one, sizes, !pattern->learned.empty()));
+  return results;
+}
+
+} // namespace tessera::models
