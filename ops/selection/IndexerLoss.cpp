@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace tessera::runtime {
@@ -20,7 +21,8 @@ void check(const Tensor &q, const Tensor &k, const Tensor &weights,
            const Tensor &tokens, const Tensor &mass, const Tensor &cuSeqlens) {
   checkRank(opName, "q", q, 4);
   checkRank(opName, "k", k, 2);
-  checkRank(opName, "cu_seqlens", cuSeqlens, 1);
+  checkSequences(opName, cuSeqlens, std::max<int64_t>(q.size(0), 1), q.size(0),
+                 "q", q);
   checkShape(opName, "k", k, {q.size(0), q.size(3)}, "[tokens, width] of q");
   checkShape(opName, "weights", weights, q.sizes().slice(0, 3),
              "[tokens, lists, heads] of q");

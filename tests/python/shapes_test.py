@@ -11,7 +11,7 @@ torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
 
 # Their kernels are given by the caller, and so is what their tensors mean.
-ANY_TENSORS = {"launch", "custom_attention", "custom_attention_backward", "pattern_decode", "pattern_first_reader"}
+ANY_TENSORS = {"launch", "attention", "custom_attention", "custom_attention_backward", "pattern_decode", "pattern_first_reader"}
 
 TOKENS, HEADS, KEY_HEADS, SIZE, VALUE_SIZE, LENGTH, STRIDE, BLOCK, SELECTED = 29, 4, 2, 16, 8, 8, 4, 8, 3
 
@@ -32,6 +32,7 @@ def examples():
     back = dict(grad_o=grad, grad_lse=some(HEADS, TOKENS), o=o, lse=lse)
     chosen = dict(**qkv, **packed, indices=indices, block=BLOCK, window=4, sink=some(HEADS), extra_k=some(7, KEY_HEADS, SIZE),
                   extra_v=some(7, KEY_HEADS, VALUE_SIZE), extra_cu_seqlens=torch.tensor([0, 5, 7], dtype=torch.int32))
+    index = dict(q=some(TOKENS, 1, 2, SIZE), k=some(TOKENS, SIZE), weights=some(TOKENS, 1, 2))
     blocks = dict(block_length=LENGTH, block_stride=STRIDE)
     compressed = dict(q=q, k_cmp=kc, v_cmp=vc, cu_cmp=cmp, **packed, **blocks)
     choice = dict(selection_length=BLOCK, selected=SELECTED)
@@ -59,6 +60,11 @@ def examples():
         "nsa_selected_attention_backward": dict(**qkv, **back, indices=indices, selection_length=BLOCK, **packed),
         "selected_attention": chosen,
         "selected_attention_backward": {**chosen, **back},
+        "pooled_select": dict(q=q, k=k, block=BLOCK, top=2, lists=KEY_HEADS, **packed),
+        "compressed_select": dict(q=q, k=k, block=BLOCK, top=SELECTED, length=LENGTH, stride=STRIDE, first=0, local=1, **packed),
+        "indexer_select": dict(**index, block=BLOCK, top=2, **packed),
+        "block_mass": dict(q=q, k=k, lse=some(HEADS, TOKENS), indices=indices, block=BLOCK, **packed),
+        "indexer_loss": dict(**index, tokens=ops.indexer_select(**index, block=BLOCK, top=2, **packed)[1], mass=some(1, TOKENS, 2), cu_seqlens=cu),
         "nsa_block_lists": dict(indices=indices, selection_length=BLOCK, group=HEADS // KEY_HEADS, **packed),
         "nsa_listed_attention": dict(**qkv, indices=indices, lists=lists, counts=counts, selection_length=BLOCK, **packed),
         "nsa_window_attention": dict(**qkv, window=4, **packed),
@@ -93,11 +99,11 @@ def free(op, name, index, dimension, size):
     """Whether the size means another call that is right."""
     if name == "q" and dimension == 1 and size and size % KEY_HEADS == 0:     # another group of query heads
         return op in {"nsa_compressed_attention", "nsa_compressed_selection", "nsa_selected_attention", "nsa_window_attention",
-                      "nsa_gated_attention", "nsa_attention", "dense_attention", "decode_attention", "decode_compressed"}
+                      "pooled_select", "compressed_select", "nsa_gated_attention", "nsa_attention", "dense_attention", "decode_attention", "decode_compressed"}
     if dimension == 1 and size in {1, HEADS} and (op, name) in {
-            ("nsa_select", "k_cmp"), ("nsa_select_scores", "k_cmp"), ("nsa_combine", "gate_logits")}:
+            ("compressed_select", "k"), ("nsa_select", "k_cmp"), ("nsa_select_scores", "k_cmp"), ("nsa_combine", "gate_logits")}:
         return True                              # other key heads, which this tensor alone tells
-    if name == "indices" and op.startswith("selected_attention"):
+    if name == "indices" and (op.startswith("selected_attention") or op == "block_mass"):
         return dimension == 2 or dimension == 0 and size in (1, KEY_HEADS, HEADS)
     if name == "indices" and dimension == 2:     # any number of blocks is selected
         return op in {"nsa_ranges", "nsa_block_lists", "nsa_selected_attention", "nsa_selected_attention_backward", "decode_attention"}

@@ -185,12 +185,13 @@ TEST_F(SpaceTest, AHelperThatReadsTheNumbersLeavesTheCandidateOut) {
 // Of every kernel of ours, as each of its instances launches it.
 TEST(OurSearchSpaces, EachHasCandidatesWhoseGridsAreKnown) {
   // One result for each program: other tiles give results of another shape.
-  const std::set<std::string> fixed = {"compress_bwd_dw"};
+  const std::set<std::string> fixed = {"compress_bwd_dw", "sink_rows"};
   // Their tiles are those of the kernels that read what they write, or of their
   // scratch: warps, and steps that neither sees, are open.
-  const std::set<std::string> ofOthers = {"cmp_select_fwd", "select_lists",
-                                          "inverse_count",  "inverse_fill",
-                                          "decode_split",   "decode_combine"};
+  const std::set<std::string> ofOthers = {
+      "cmp_select_fwd", "select_lists",  "inverse_count", "inverse_fill",
+      "super_lists",    "decode_split",  "decode_combine",
+      "inverse_fill_bits"};
   size_t kernels = 0;
   for (const char *folder : {"nsa", "dense", "nn"})
     for (const auto &entry : fs::directory_iterator(fs::path(TESSERA_SOURCE) /
