@@ -26,6 +26,7 @@ indexer_loss = _ops.indexer_loss
 dense_attention = _ops.dense_attention
 decode_attention = _ops.decode_attention
 custom_attention = _ops.custom_attention
+attention = _ops.attention
 pattern_decode = _ops.pattern_decode
 pattern_first_reader = _ops.pattern_first_reader
 rms_norm = _ops.rms_norm

@@ -114,6 +114,12 @@ def dense_attention(
 ) -> tuple[Tensor, Tensor]:
     """(o [T, Hq, E], lse fp32 [Hq, T]) of causal attention on packed sequences."""
 
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, pattern: str, params: str = "", *, learned: Tensor | None = None,
+    index_q: Tensor | None = None, index_k: Tensor | None = None, index_weights: Tensor | None = None, scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(o, lse, indices, index_loss) of the pattern whose file is `pattern`, with parameters such as "window=32, first=4"."""
+
 def custom_attention(
     q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, file: str, fwd: str, bwd: str,
     constexprs: str = '', scale: float | None = None, learned: Tensor | None = None, learned_names: str = '',
