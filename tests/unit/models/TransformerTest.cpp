@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <tuple>
 
+using namespace tessera;
 using namespace tessera::models;
 
 namespace {
