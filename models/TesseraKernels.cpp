@@ -6,11 +6,14 @@
 // (ops) is linked or loaded, never included.
 #include "models/Kernels.h"
 #include "models/RopeTable.h"
+#include "runtime/launch/PatternFile.h"
 
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <memory>
+#include <set>
 
 namespace tessera::models {
 namespace {
@@ -138,6 +141,7 @@ public:
   PatternResult patternAttention(const PatternInputs &in,
                                  const CustomAttention &custom,
                                  const Packing &packing) override {
+    patterns.insert(runtime::readPatternFile(custom.file));
     const auto [o, lse, indices, losses] = patternOp.call(
         in.query, in.key, in.value, packing.sequenceStarts, packing.length,
         custom.file, custom.constexprs, maybe(in.learned), maybe(in.indexQuery),
@@ -186,6 +190,8 @@ public:
     std::vector<KernelFile> result;
     for (size_t i = 0; i < paths.size(); ++i)
       result.push_back({paths[i], texts[i]});
+    for (const auto &pattern : patterns)
+      result.push_back({pattern->path, pattern->text});
     return result;
   }
 
@@ -252,6 +258,8 @@ private:
                       std::optional<double>, const MaybeTensor &,
                       c10::string_view);
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
+  /// Files of patterns that select blocks: no kernel is compiled from them.
+  std::set<std::shared_ptr<const runtime::PatternFile>> patterns;
   using Pattern = std::tuple<Tensor, Tensor, Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       c10::SymInt, c10::string_view, c10::string_view, const MaybeTensor &,

@@ -50,7 +50,7 @@ def indexer_select(Q, K, WEIGHT, IDX, TOKENS, CU, T, nseq, sqt, sql, sqh, skt, s
             s = tl.dot(load_rows(queries + head * sqh, (t - t0) * sqt, D, DP), kt)
             if DT:
                 s = tl.dot(load_rows(queries + head * sqh + DP, (t - t0) * sqt, D - DP, DT), kt2, s)
-            score += tl.load(weights + head * swh + (t - t0) * swt)[:, None] * tl.maximum(s, 0.0)
+            score += tl.load(weights + head * swh + (t - t0) * swt)[:, None] * tl.where(s < 0.0, 0.0, s)     # NaN stays
         score = tl.where(score == score, score, float("-inf"))          # a maximum has no order for NaN
         score = tl.where((column % BP < BLOCK)[None, :] & (pos[None, :] <= t[:, None]), score, float("-inf"))
         score, offset = tl.max(tl.reshape(score, (BT, BJ, BP)), 2, return_indices=True)

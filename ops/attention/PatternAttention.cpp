@@ -100,15 +100,12 @@ std::pair<Tensor, Tensor> selectBlocks(const Call &c, const Selection &s) {
     static const auto op = findOp<std::tuple<Tensor, Tensor>(
         const Tensor &, const Tensor &, const Tensor &, const Tensor &,
         c10::SymInt, int64_t, int64_t, int64_t, int64_t)>("indexer_select");
-    TESSERA_CHECK(c.indexQ && c.indexK && c.indexWeights, opName, c.file,
-                  " selects by an indexer; pass index_q [tokens, lists, heads, "
-                  "width], index_k [tokens, width] and index_weights [tokens, "
-                  "lists, heads]");
+    checkShape(opName, "index_q", *c.indexQ,
+               {q.size(0), lists, s.heads, s.width},
+               "[tokens, lists, heads, dim] of the pattern");
     auto [indices, tokens] = op.call(
         c.indexQ->detach(), c.indexK->detach(), c.indexWeights->detach(),
         c.cuSeqlens, c.maxSeqlen, s.block, s.top, s.first, s.local);
-    TESSERA_CHECK(indices.size(0) == lists, opName, "index_q has ",
-                  indices.size(0), " lists; ", c.file, " has ", lists);
     return {indices, tokens};
   }
   static const auto op =
@@ -139,7 +136,29 @@ Tensor indexLoss(const Call &c, const Selection &s, const Tensor &lse,
                      c.cuSeqlens);
 }
 
+// The loss of an indexer that selects nothing: zeros with zero gradients.
+Tensor noSelectionLoss(const Call &c) {
+  const auto zeros = [](const Tensor &t) {
+    return t.to(at::kFloat).flatten(1).sum(1) * 0;
+  };
+  return zeros(*c.indexQ) + zeros(*c.indexK) + zeros(*c.indexWeights);
+}
+
+void checkIndex(const Call &c, bool learns) {
+  TESSERA_CHECK(learns || !(c.indexQ || c.indexK || c.indexWeights), opName,
+                c.file,
+                " has no indexer; leave index_q, index_k and index_weights "
+                "away");
+  TESSERA_CHECK(!learns || (c.indexQ && c.indexK && c.indexWeights), opName,
+                c.file,
+                " selects by an indexer; pass index_q [tokens, lists, heads, "
+                "width], index_k [tokens, width] and index_weights [tokens, "
+                "lists, heads]");
+}
+
 Result selected(const Call &c, const Selection &s) {
+  const bool learns = s.scorer == Scorer::Indexer;
+  checkIndex(c, learns);
   static const auto attend = findOp<std::tuple<Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       c10::SymInt, const Tensor &, int64_t, int64_t, const MaybeTensor &,
@@ -156,7 +175,7 @@ Result selected(const Call &c, const Selection &s) {
     auto [o, lse] = run(at::empty_symint({1, c.q.sym_size(0), 0},
                                          c.q.options().dtype(at::kInt)),
                         c.maxSeqlen);
-    return {o, lse, noIndices(c), noLoss(c)};
+    return {o, lse, noIndices(c), learns ? noSelectionLoss(c) : noLoss(c)};
   }
   const auto [indices, tokens] = selectBlocks(c, s);
   auto [o, lse] = run(indices, s.window);
@@ -182,7 +201,8 @@ attention(const Tensor &q, const Tensor &k, const Tensor &v,
                   learned,
                   indexQ,
                   indexK,
-                  indexWeights,
+                  indexWeights ? MaybeTensor(indexWeights->to(at::kFloat))
+                               : std::nullopt,
                   scale};
   const Result r = withValueErrors([&] {
     const auto file = readPatternFile(call.file);

@@ -41,7 +41,11 @@ Tensor select(const Tensor &q, const Tensor &k, const Tensor &cuSeqlens,
   checkSelection(opName, {block, top, first, local});
   const Attention a =
       checkAttention(opName, q, k, k, cuSeqlens, maxSeqlen, scale);
-  checkBlocks(opName, length, stride);
+  TESSERA_CHECK(stride >= 1 && length >= stride && length % stride == 0 &&
+                    block % stride == 0,
+                opName, "stride is ", stride,
+                " and must divide length = ", length, " and block = ", block,
+                "; choose others");
   const Tensor cuCmp = offsets.call(cuSeqlens, length, stride);
   const Tensor keys =
       compress.call(a.k, std::nullopt, cuSeqlens, cuCmp, maxSeqlen,

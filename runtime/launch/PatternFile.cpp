@@ -41,6 +41,7 @@ PatternFile read(const std::string &path) {
       language::readPattern(program->main(), ignored);
   PatternFile result;
   result.path = path;
+  result.text = source.text();
   result.name = std::filesystem::path(path).stem().string();
   for (const auto &p : pattern.parameters)
     result.parameters.push_back({p.name, p.defaultValue});
@@ -77,7 +78,13 @@ integersOf(const std::string &parameters, const std::string &file) {
     if (!value)
       throw Error("attention parameter `" + std::string(item) + "` of " + file,
                   "write NAME=INTEGER, separated by commas: top=8, block=32");
-    result.emplace_back(trimSpaces(given->first), *value);
+    std::string name(trimSpaces(given->first));
+    for (const auto &[other, before] : result)
+      if (other == name)
+        throw Error("attention parameters of " + file + " set `" + name +
+                        "` twice",
+                    "remove one of the two");
+    result.emplace_back(std::move(name), *value);
   }
   return result;
 }

@@ -25,6 +25,7 @@ struct PatternFile {
   };
 
   std::string path; // as found
+  std::string text;
   // The name of the forward kernel: the file's name without its ending.
   std::string name;
   std::vector<Parameter> parameters; // in the order of the file

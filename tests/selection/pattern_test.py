@@ -81,6 +81,15 @@ def test_learned_blocks_train_the_indexer_alone_by_its_loss():
     assert found == (None, None, None)
 
 
+def test_an_indexer_below_the_dense_length_has_no_loss():
+    p = Packed(LENGTHS)
+    index = [x.requires_grad_() for x in (random(p.tokens, 1, 3, 8, seed=4), random(p.tokens, 8, seed=5), random(p.tokens, 1, 3, seed=6))]
+    named = dict(zip(("index_q", "index_k", "index_weights"), index))
+    *_, loss = ops.attention(*inputs(p), p.cu, p.longest, library("learned_blocks"), "heads=3, dim=8, dense_below=100", **named)
+    assert loss.shape == (p.tokens,) and loss.count_nonzero() == 0
+    assert all(x.count_nonzero() == 0 for x in torch.autograd.grad(loss.sum(), index))
+
+
 def test_a_file_with_window_and_sink(tmp_path):
     file = tmp_path / "near_blocks.py"
     file.write_text("import triton\n\n\n# tessera: select(block=4, top=2, scope=all, window=5, score=pooled(max))\n# tessera: learned(sink=[Hq])\n"
@@ -110,6 +119,7 @@ def test_patterns_without_a_selection(name, learned):
 def test_wrong_calls_are_refused():
     p = Packed([20])
     tensors = [x.detach() for x in inputs(p)]
+    others = dict(index_k=random(20, 8), index_weights=random(20, 2, 4))
     call = lambda name, params="", **more: ops.attention(*tensors, p.cu, 20, library(name), params, **more)
     for message, wrong in (
         ("has no parameter `topp`", lambda: call("moba", "topp=4")),
@@ -120,7 +130,9 @@ def test_wrong_calls_are_refused():
         ("has 0 learned numbers for each head, and learned is a tensor", lambda: call("moba", learned=random(1, 4))),
         ("has 1 learned numbers for each head, and learned is None", lambda: call("sink_window")),
         ("selects by an indexer; pass index_q", lambda: call("learned_blocks")),
-        ("index_q has 2 lists", lambda: call("learned_blocks", index_q=random(20, 2, 4, 8), index_k=random(20, 8), index_weights=random(20, 2, 4))),
+        ("set `top` twice", lambda: call("moba", "top=4, top=5")),
+        ("moba.py has no indexer", lambda: call("moba", index_k=random(20, 8))),
+        (r"index_q has shape \[20, 2, 4, 8\]", lambda: call("learned_blocks", index_q=random(20, 2, 4, 8), **others)),
         ("has no indexer", lambda: call("window", index_k=random(20, 8))),
         ("is not a pattern", lambda: ops.attention(*tensors, p.cu, 20, "kernels/dense/attn_fwd.py")),
     ):

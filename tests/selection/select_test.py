@@ -91,6 +91,15 @@ def test_indexer_select_keeps_the_best_blocks(block, top, heads, lists):
     check_indexer(p, random(p.tokens, lists, heads, 40) / 6, random(p.tokens, 40, seed=1), random(p.tokens, lists, heads), block, top, 0, 0)
 
 
+def test_tokens_whose_score_is_nan_come_last():
+    p = Packed([8])
+    k = torch.ones(8, 16)
+    k[:4] = float("nan")
+    for weight in (-1.0, 1.0):
+        got, _ = ops.indexer_select(torch.ones(8, 1, 1, 16), k, torch.full((8, 1, 1), weight), p.cu, 8, 4, 1)
+        assert got[0, 7].tolist() == [1]
+
+
 def attention_lse(p, q, k, indices, block):
     """Natural logarithm of the sum of exponentials over the selected keys, [Hq, T], in fp64."""
     heads, group = q.shape[1], q.shape[1] // k.shape[1]
@@ -211,6 +220,7 @@ def test_wrong_arguments_are_refused():
         ("first is -1", lambda: pooled(first=-1)),
         (r"k has shape \[33, 4\]", lambda: learned(k=random(33, 4))),
         (r"weights has shape \[33, 2, 2\]", lambda: learned(w=random(33, 2, 2))),
+        ("compressed_select: stride is 2 and must divide length = 3", lambda: ops.compressed_select(q, k, p.cu, 20, 8, 3, length=3, stride=2)),
         ("weights is Double", lambda: learned(w=weights.double())),
         ("k is BFloat16", lambda: learned(k=keys.bfloat16())),
         ("q has shape", lambda: learned(q=random(33, 0, 3, 8), w=random(33, 0, 3))),

@@ -79,6 +79,29 @@ TEST_F(SelectedPattern, ResumesBitForBitAndRefusesAnotherSelection) {
   expectSame("straight", "resumed");
 }
 
+// The text of the file is part of the run: nothing is compiled from it.
+TEST_F(SelectedPattern, AChangedFileIsRefusedAndAMissingOneIsKept) {
+  const std::string file = folder.file("mine.py");
+  const std::string text = readFile(TESSERA_SOURCE "/kernels/patterns/moba.py");
+  writeFile(file, text);
+  const Settings settings = {"kernels=tessera", "attention=" + file,
+                             "attention_params=block=8,top=3",
+                             "train.save_every=5", "train.keep=9"};
+  expectFine(run("run", settings));
+  fs::remove(folder.path / "run/metrics.json");
+  for (const char *step : {"step_00000010", "step_00000012"})
+    fs::remove_all(folder.path / "run/ckpt" / step);
+  std::string changed = text;
+  changed.replace(changed.find("scope=q"), 7, "scope=kv");
+  writeFile(file, changed);
+  expectRefused(run("run", settings), "mine.py");
+  fs::remove(file);
+  expectFine(run("run", {"kernels=tessera", "train.save_every=5"}));
+  expectFine(runCommand({TESSERA_TRAIN, "generate", "--run", folder.file("run"),
+                         "--prompt", "the ", "--tokens", "3"},
+                        std::chrono::seconds(120)));
+}
+
 TEST_F(SelectedPattern, TwoProcessesTrainTheSameModel) {
   std::vector<std::string> two = command("two", learned);
   two.insert(two.begin() + 2, {"--nproc", "2"});
