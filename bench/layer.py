@@ -201,8 +201,9 @@ class Layer:
         scalars = dict(scale=self.scale, nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
                        plane=-(-self.T * self.hq // 16) * 16, tiles=self.tiles(SORTED), blocks=-(-self.length // LSEL),
                        chunks=self.T * NSEL // CHUNK + self.nblk, parts=self.parts)
+        optional = {p.name for p in fn.params if p.is_constexpr and p.has_default}
         for parameter in fn.arg_names:
-            if parameter in constexprs:
+            if parameter in constexprs or parameter in optional:
                 continue
             value = tensors.get(parameter, scalars.get(parameter))
             if value is None and parameter.upper() in tensors:  # a tuple of a tensor and its strides

@@ -7,7 +7,7 @@ from kernels.selection.top_blocks import NOTHING, best_places, block_keys, keep_
 from kernels.tiles import find_tile, load_rows
 
 
-# tessera: types("Q K: *TYPE:16", "WEIGHT: *fp32:16", "IDX TOKENS CU: *i32:16", "T nseq: i32", "s*: i32:16")
+# tessera: types("Q K: *TYPE:16", "WEIGHT: *fp32:16", "IDX TOKENS CU: *i32:16", "T nseq swt swl: i32", "swh: 1", "s*: i32:16")
 # tessera: instance indexer_select_d64_f32(TYPE="fp32", HEADS=4, BLOCK=64, BP=64, TOP=16, W=16, FIRST=0, LOCAL=1, D=64, DP=64, DT=0, BT=16, BJ=2)
 # tessera: instance indexer_select_d64_bf16(TYPE="bf16", HEADS=4, BLOCK=64, BP=64, TOP=16, W=16, FIRST=0, LOCAL=1, D=64, DP=64, DT=0, BT=32, BJ=2)
 # tessera: cpu(BT=32)

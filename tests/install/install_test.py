@@ -11,7 +11,7 @@ import tempfile
 
 from installed import BUILD, EXAMPLE, ROOT, SAID, VERSION, Installed, run
 
-HEADERS = {"Kernel.h": "runtime", "Constexprs.h": "language", "Error.h": "support", "Diagnostics.h": "support"}
+HEADERS = {"Kernel.h": "runtime", "Arguments.h": "runtime", "Constexprs.h": "language", "Error.h": "support", "Diagnostics.h": "support"}
 # What a program loads with the library: of these no LLVM, no MLIR and no torch.
 NEEDED = re.compile(r"(lib(yaml-cpp|spdlog|fmt|stdc\+\+|m|gcc_s|c)|ld-linux-x86-64)\.so")
 

@@ -45,10 +45,12 @@ class TestStubs:
             with subtests.test(op=function.name):
                 schema = torch._C._get_schema("tessera::" + function.name, "")
                 want = [(a.name, annotation(a.type)) for a in schema.arguments]
-                have = [(a.arg, ast.unparse(a.annotation)) for a in function.args.args]
+                have = [(a.arg, ast.unparse(a.annotation)) for a in [*function.args.args, *function.args.kwonlyargs]]
                 assert have == want
                 defaults = [a.default_value for a in schema.arguments if a.has_default_value()]
-                assert [ast.literal_eval(node) for node in function.args.defaults] == defaults
+                given = [*function.args.defaults, *(node for node in function.args.kw_defaults if node)]
+                assert [ast.literal_eval(node) for node in given] == defaults
+                assert [a.arg for a in function.args.kwonlyargs] == [a.name for a in schema.arguments if a.kwarg_only]
                 results = [annotation(r.type) for r in schema.returns]
                 result = "None" if not results else results[0] if len(results) == 1 else \
                     "tuple[%s]" % ", ".join(results)

@@ -31,6 +31,7 @@ sys.argv = sys.argv[:1]
 
 import launcher  # noqa: E402 (sets TRITON_INTERPRET)
 import record_from_triton as recorder  # noqa: E402
+import selected_launches  # noqa: E402
 from counting import Counter  # noqa: E402
 from launcher import cdiv, fresh, pow2, torch  # noqa: E402
 from instances import instances_of, is_type  # noqa: E402
@@ -41,7 +42,7 @@ GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="
 # The same, numbered through all sequences by find_tile, and which argument has these.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
                       compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
-TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "SPAN"}  # of which instances have others than the programs
+TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "SPAN", "STREAM", "SHARE", "HIDDEN", "SUB"}  # of which instances have others than the programs
 UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead"), "linear_loss_fwd": ("span",)}  # 0 and 256 here, and compiled for any number
 ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
@@ -260,6 +261,7 @@ def run_others():
         launch("nn/rope.py", "rope", (heads, cdiv(70, 32), 3), x, y, angle.cos().float(), angle.sin().float(), ref.prefix(lens),
                pos0, *strides(x, y), D=dim, R=dim, RH=pow2(dim // 2), RT=1, INVERSE=0, BT=32)
     run_decode(rand, gen)
+    selected_launches.run(launch, rand, gen, options.smallest)
     run_tutorials(rand, strides, ref)
 
 
