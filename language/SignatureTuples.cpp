@@ -54,7 +54,7 @@ public:
     return annotation && (typesOf(*annotation) || classOf(from, *annotation));
   }
 
-  // The leaves of a value that has the annotation, which stands in the file of
+  // The leaves of a value that has the annotation, which is in the file of
   // `from`. `owner`: the class whose field it is.
   void add(const std::string &name, const FunctionDef &from,
            const Expr *annotation, const Parameter *field, unsigned depth) {

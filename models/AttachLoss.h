@@ -9,9 +9,9 @@
 namespace tessera::models {
 
 /// Returns `output` unchanged. In the backward pass `loss`, one number, gets
-/// the gradient `factor`, one number on the same device, whatever the gradient
-/// of the output is. A block whose activations are computed again needs no
-/// second result for its loss then.
+/// the gradient `factor`, one number on the same device. The gradient of the
+/// output does not change it. A block whose activations are computed again
+/// needs no second result for its loss then.
 at::Tensor attachLoss(const at::Tensor &output, const at::Tensor &loss,
                       const at::Tensor &factor);
 

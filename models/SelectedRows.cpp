@@ -16,7 +16,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// x [.., tokens, channels] with tokens padded to whole blocks by `value`:
+/// x [.., tokens, channels] with tokens padded by `value` to a multiple of
+/// `block`:
 /// [.., blocks, block, channels].
 at::Tensor inBlocks(const at::Tensor &x, int64_t block, double value) {
   const int64_t missing = (block - x.size(-2) % block) % block;

@@ -1,7 +1,7 @@
 # tests/train/selected_models.py - attention to selected blocks in plain PyTorch, for torch_losses.py: MoBA and a learned indexer.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""All sequences have the same length. Scores, masks and softmax are whole matrices, so that autograd does the rest."""
+"""All sequences have the same length. Scores, masks and softmax are matrices of all queries and keys, so that autograd does the rest."""
 import math
 
 import torch

@@ -69,8 +69,8 @@ std::optional<Value> functionOfFile(const std::string &text) {
       Value::KernelFunction{text.substr(colon + 1), text.substr(0, colon)});
 }
 
-// Collects what the command line says of parameters, by name: of tuples what it
-// says of their leaves.
+// Collects the types of parameters from the command line, by name; for tuples
+// the types of their leaves.
 class GivenValues {
 public:
   GivenValues(const language::Program &program,
@@ -125,7 +125,7 @@ private:
   const language::KernelInfo &info;
 };
 
-// What the command line says of parameters, by name.
+// Types of parameters from the command line, by name.
 std::map<std::string, Value> givenValues(const JobOptions &options,
                                          const language::Program &program,
                                          const language::KernelInfo &info) {
