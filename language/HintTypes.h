@@ -22,7 +22,7 @@ namespace tessera::language {
 // parameters that start with s, `*h` those that end with h, where no entry has
 // their names. A parameter that is a tuple has the types of its values in
 // brackets, or its leaves are parameters with names such as q.token. An element
-// that is no type, such as T, is a variable, whose type each instance says:
+// other than a type, such as T, is a variable; each instance gives its type:
 // instance f32(T="fp32", D=64).
 class HintTypes {
 public:

@@ -19,8 +19,8 @@ struct ForwardOptions {
   /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
   /// longer than a row. Empty: each row is a sequence.
   std::vector<int32_t> starts = {};
-  /// int64 [B, S], -100 for none. Where fusesLoss(config()) the result has
-  /// losses in place of logits (models/Loss.h takes both).
+  /// int64 [B, S], -100 for none. If fusesLoss(config()), the result has
+  /// losses instead of logits (models/Loss.h takes both).
   at::Tensor targets = {};
   /// One number by which the caller multiplies the model's loss before the
   /// backward pass. Losses of inner layers get it, too. Undefined: 1.

@@ -119,6 +119,25 @@ void checkBlocks(const char *op, int64_t length, int64_t stride) {
                 " and must not exceed block_length = ", length);
 }
 
+void checkCache(const char *op, const at::Tensor &q, const at::Tensor &k,
+                const at::Tensor &v) {
+  checkRank(op, "k", k, 4);
+  checkRank(op, "v", v, 4);
+  checkFloating(op, "q", q);
+  checkSameType(op, "k", k, "q", q);
+  checkSameType(op, "v", v, "q", q);
+  const int64_t heads = q.size(-2), size = q.size(-1);
+  TESSERA_CHECK(k.size(1) > 0 && heads > 0 && heads % k.size(1) == 0, op,
+                "q has ", heads, " heads and k has ", k.size(1),
+                "; the query heads must be a multiple of the key heads");
+  checkShape(op, "k", k, {q.size(0), k.size(1), k.size(2), size},
+             "[sequences, key heads, capacity, head size of q]");
+  checkShape(op, "v", v, {q.size(0), k.size(1), k.size(2), v.size(3)},
+             "[sequences, key heads, capacity, value size] as k has them");
+  TESSERA_CHECK(size > 0 && v.size(3) > 0, op, "head sizes are ", size, " and ",
+                v.size(3), "; they must be positive");
+}
+
 int64_t compressedCount(int64_t tokens, int64_t length, int64_t stride) {
   return tokens < length ? 0 : (tokens - length) / stride + 1;
 }

@@ -70,6 +70,11 @@ void checkCompressed(const char *op, const at::Tensor &cuSeqlens,
                      const at::Tensor &cuCmp, int64_t length, int64_t stride,
                      const char *name, int64_t rows);
 
+// Keys k [B, Hkv, capacity, D] and values v [B, Hkv, capacity, E] of a cache,
+// for queries q whose first dimension is B and whose last two are heads and D.
+void checkCache(const char *op, const at::Tensor &q, const at::Tensor &k,
+                const at::Tensor &v);
+
 int64_t compressedCount(int64_t tokens, int64_t length, int64_t stride);
 
 // The tensor itself, or a copy when its last dimension is not unit-stride or a

@@ -39,20 +39,7 @@ void check(const Tensor &q, const Tensor &k, const Tensor &v, int64_t first,
            int64_t last, const MaybeTensor &indices, int64_t selectionLength,
            int64_t splits) {
   checkRank(name, "q", q, 3);
-  checkRank(name, "k", k, 4);
-  checkRank(name, "v", v, 4);
-  checkFloating(name, "q", q);
-  checkSameType(name, "k", k, "q", q);
-  checkSameType(name, "v", v, "q", q);
-  TESSERA_CHECK(k.size(1) > 0 && q.size(1) > 0 && q.size(1) % k.size(1) == 0,
-                name, "q has ", q.size(1), " heads and k has ", k.size(1),
-                "; the query heads must be a multiple of the key heads");
-  checkShape(name, "k", k, {q.size(0), k.size(1), k.size(2), q.size(2)},
-             "[sequences, key heads, capacity, head size of q]");
-  checkShape(name, "v", v, {q.size(0), k.size(1), k.size(2), v.size(3)},
-             "[sequences, key heads, capacity, value size] as k has them");
-  TESSERA_CHECK(q.size(2) > 0 && v.size(3) > 0, name, "head sizes are ",
-                q.size(2), " and ", v.size(3), "; they must be positive");
+  checkCache(name, q, k, v);
   TESSERA_CHECK(0 <= first && first <= last && last <= k.size(2), name, "keys ",
                 first, " to ", last, " of a cache of ", k.size(2),
                 "; pass 0 <= first <= last <= capacity");

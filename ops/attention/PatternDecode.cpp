@@ -55,23 +55,10 @@ void checkSequences(const char *op, const PatternFile &pattern,
              "[names, sequences]");
 }
 
-void checkCache(const Tensor &q, const Tensor &k, const Tensor &v,
-                int64_t first) {
+void checkTokens(const Tensor &q, const Tensor &k, const Tensor &v,
+                 int64_t first) {
   checkRank(decodeName, "q", q, 4);
-  checkRank(decodeName, "k", k, 4);
-  checkRank(decodeName, "v", v, 4);
-  checkFloating(decodeName, "q", q);
-  checkSameType(decodeName, "k", k, "q", q);
-  checkSameType(decodeName, "v", v, "q", q);
-  TESSERA_CHECK(k.size(1) > 0 && q.size(2) > 0 && q.size(2) % k.size(1) == 0,
-                decodeName, "q has ", q.size(2), " heads and k has ", k.size(1),
-                "; the query heads must be a multiple of the key heads");
-  checkShape(decodeName, "k", k, {q.size(0), k.size(1), k.size(2), q.size(3)},
-             "[sequences, key heads, capacity, head size of q]");
-  checkShape(decodeName, "v", v, {q.size(0), k.size(1), k.size(2), v.size(3)},
-             "[sequences, key heads, capacity, value size] as k has them");
-  TESSERA_CHECK(q.size(3) > 0 && v.size(3) > 0, decodeName, "head sizes are ",
-                q.size(3), " and ", v.size(3), "; they must be positive");
+  checkCache(decodeName, q, k, v);
   TESSERA_CHECK(0 <= first && first + q.size(1) <= k.size(2), decodeName,
                 q.size(1), " tokens from position ", first,
                 " on do not fit a cache of ", k.size(2),
@@ -90,7 +77,7 @@ void decodeStrides(Launch &launch, const Tensor &x, int token, int head) {
 Tensor decode(const Tensor &q, const Tensor &k, const Tensor &v, int64_t first,
               Text file, Text constexprs, std::optional<double> scale,
               const MaybeTensor &learned, const MaybeTensor &perSequence) {
-  checkCache(q, k, v, first);
+  checkTokens(q, k, v, first);
   const auto pattern = readPatternFile(std::string(file));
   const int64_t batch = q.size(0), count = q.size(1), heads = q.size(2);
   const int64_t group = heads / k.size(1), size = v.size(3);

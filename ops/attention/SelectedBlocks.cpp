@@ -31,7 +31,8 @@ int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
   return std::max(rows, nextPowerOfTwo(group));
 }
 
-// What the kernels of tiles take in place of indices (docs/kernels.md).
+// The arguments of kernels that take lists of tiles instead of indices
+// (docs/kernels.md).
 Branch branchOf(const Attention &a, const Selection &of,
                 const BlockLists &lists) {
   const int64_t selected = of.indices.size(2);
@@ -104,7 +105,7 @@ void forwardPacked(const Attention &a, const Selection &of, const Output &to) {
 
 void dqPacked(const Attention &a, const Selection &of, const RowGradient &rows,
               const QueryGradient &to) {
-  // The keys' rows stand in the pack of the values' columns.
+  // The pack of the values' columns contains the keys' rows.
   const PackedBlocks keys = pack(a, a.k, headSlices(a.keyDim), a.v, of.length);
   const PackedBlocks values =
       pack(a, a.v, {nextPowerOfTwo(a.valueDim), 0}, a.k, of.length);
