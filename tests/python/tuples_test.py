@@ -124,3 +124,16 @@ def test_errors(launch, message):
         launch(torch.zeros(16))
     assert message in str(caught.value), str(caught.value)
     assert "HINT" in str(caught.value) or ";" in str(caught.value)
+
+
+@tessera.jit
+def fill_known(OUT, p, value: tl.constexpr):
+    tl.store(OUT + tl.arange(0, p[0]), p[1] + value)
+
+
+def test_wrapped_constants_are_their_values():
+    """Two launches that differ by a wrapped constant are two kernels."""
+    for size, more, value in ((16, 1, 2), (8, 1, 2), (8, 5, 2), (8, 5, 7)):
+        out = torch.zeros(16, dtype=torch.int32)
+        fill_known[(1,)](out, (tl.constexpr(size), tl.constexpr(more)), tl.constexpr(value))
+        assert out.tolist() == [more + value] * size + [0] * (16 - size)
