@@ -24,7 +24,8 @@ struct Reads {
 
 /// Keys and values of one layer.
 struct CacheLayer {
-  /// Of NSA selection and window; of other attention the first alone.
+  /// Of NSA selection and window, of joined streams both; of other attention
+  /// the first alone.
   at::Tensor keys[2], values[2];
   at::Tensor keyCmp, valueCmp; ///< [B, Hkv, compressed keys, d]
   /// The tokens from the beginning of the next compressed key on.

@@ -50,17 +50,19 @@ Cache::Cache(const ModelConfig &c, int64_t sequences, int64_t capacity)
   text = at::zeros({sequences, capacity}, at::kLong);
   for (size_t i = 0; i < layers.size(); ++i) {
     CacheLayer &layer = layers[i];
-    const bool nsa = c.attentionOf(int64_t(i)).kind == AttentionKind::Nsa;
+    const LayerKind mine = c.builtAttentionOf(int64_t(i));
+    const bool nsa = mine.kind == AttentionKind::Nsa;
     const auto room = [&](int64_t tokens, int64_t dim) {
       return at::zeros({sequences, c.kvHeads, tokens, dim});
     };
-    for (int slot = 0; slot < (nsa ? 2 : 1); ++slot) {
+    for (int slot = 0; slot < (nsa ? 2 : c.branchesOf(int64_t(i))); ++slot) {
       layer.keys[slot] = room(capacity, c.keyDim);
       layer.values[slot] = room(capacity, c.valueDim);
     }
     if (!nsa)
       continue;
-    const int64_t compressed = c.nsa.compressedCount(capacity);
+    const int64_t compressed =
+        mine.nsa.value_or(c.nsa).compressedCount(capacity);
     layer.keyCmp = room(compressed, c.keyDim);
     layer.valueCmp = room(compressed, c.valueDim);
     layer.keyRaw = room(0, c.keyDim);

@@ -14,7 +14,7 @@ namespace tessera::models {
 
 Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
                  at::Device device)
-    : sequences(sequences), length(length),
+    : nsa(geometry), sequences(sequences), length(length),
       compressed(sequences * geometry.compressedCount(length)) {
   const at::Tensor index =
       at::arange(sequences + 1, at::TensorOptions(at::kInt).device(device));
@@ -24,7 +24,8 @@ Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
 
 Packing::Packing(std::vector<int32_t> given, int64_t longest,
                  const NsaGeometry &geometry, at::Device device)
-    : sequences(int64_t(given.size()) - 1), length(longest), compressed(0),
+    : nsa(geometry), sequences(int64_t(given.size()) - 1), length(longest),
+      compressed(0),
       starts(std::move(given)) {
   if (starts.empty() || starts.front() != 0)
     throw Error("the starts of packed sequences do not begin with 0",
@@ -46,6 +47,14 @@ Packing::Packing(std::vector<int32_t> given, int64_t longest,
   };
   sequenceStarts = there(starts);
   compressedStarts = there(shortened);
+}
+
+Packing Packing::with(const NsaGeometry &geometry) const {
+  if (geometry.blockLength == nsa.blockLength && geometry.stride == nsa.stride)
+    return *this;
+  const at::Device device = sequenceStarts.device();
+  return starts.empty() ? Packing(sequences, length, geometry, device)
+                        : Packing(starts, length, geometry, device);
 }
 
 std::pair<at::Tensor, at::Tensor>

@@ -25,6 +25,10 @@ struct Packing {
   Packing(std::vector<int32_t> starts, int64_t longest,
           const NsaGeometry &geometry, at::Device device = at::kCPU);
 
+  /// Returns the same sequences with the compressed keys of `geometry`.
+  Packing with(const NsaGeometry &geometry) const;
+
+  NsaGeometry nsa; ///< Whose compressed keys are counted.
   int64_t sequences;
   int64_t length;     ///< Of each, or the bound.
   int64_t compressed; ///< Compressed keys of all sequences.

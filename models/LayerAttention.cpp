@@ -169,10 +169,13 @@ std::unique_ptr<LayerAttention> LayerAttention::make(const ModelConfig &config,
                                                      ParameterBuilder &build,
                                                      const std::string &prefix,
                                                      at::Device device) {
-  LayerKind mine = config.attentionOf(layer);
+  LayerKind mine = config.builtAttentionOf(layer);
   switch (mine.kind) {
-  case AttentionKind::Nsa:
-    return std::make_unique<NsaLayer>(config, build, prefix, device);
+  case AttentionKind::Nsa: {
+    ModelConfig sized = config;
+    sized.nsa = mine.nsa.value_or(config.nsa);
+    return std::make_unique<NsaLayer>(sized, build, prefix, device);
+  }
   case AttentionKind::Dense:
   case AttentionKind::Sdpa:
     return std::make_unique<DenseLayer>(config,

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::models {
@@ -41,7 +42,7 @@ struct ExtensionInputs {
 class LayerAttention {
 public:
   /// Makes the weights of a layer's attention besides the projections, with
-  /// names that begin with `prefix`. `config` outlives the result.
+  /// names that begin with `prefix`.
   static std::unique_ptr<LayerAttention>
   make(const ModelConfig &config, int64_t layer, ParameterBuilder &build,
        const std::string &prefix, at::Device device);
@@ -68,9 +69,9 @@ public:
                             CacheLayer &cache, Reads &reads) const = 0;
 
 protected:
-  explicit LayerAttention(const ModelConfig &config) : config(config) {}
+  explicit LayerAttention(ModelConfig config) : config(std::move(config)) {}
 
-  const ModelConfig &config;
+  const ModelConfig config; ///< With the layer's sizes of NSA.
 };
 
 /// Copies keys and values [B, Hkv, n, d] to positions `first` and later.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/ModelConfig.h"
 
+#include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,14 @@
 
 namespace tessera::models {
 namespace {
+
+/// The selection of a layer with a pattern that has one.
+std::optional<runtime::PatternSelection> selectionOf(const LayerKind &layer) {
+  if (layer.kind != AttentionKind::Kernel || layer.custom.pattern.empty())
+    return std::nullopt;
+  return runtime::selectionOfPattern(layer.custom.file,
+                                     layer.custom.constexprs);
+}
 
 void requirePositive(const char *key, int64_t value) {
   if (value <= 0)
@@ -124,18 +133,51 @@ std::string CustomAttention::allLearned() const {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
+NsaGeometry geometryOf(const language::Selection &s) {
+  NsaGeometry g;
+  g.blockLength = s.length;
+  g.stride = s.stride;
+  g.selectionLength = s.block;
+  g.selectedBlocks = s.top;
+  g.window = s.window;
+  g.initialBlocks = s.first;
+  g.localBlocks = s.local;
+  return g;
+}
+
 LayerKind ModelConfig::attentionOf(int64_t layer) const {
   if (kinds.empty())
     return {attention, custom};
   return kinds[size_t(layer) % kinds.size()];
 }
 
+LayerKind ModelConfig::builtAttentionOf(int64_t layer) const {
+  LayerKind mine = attentionOf(layer);
+  const auto selection = selectionOf(mine);
+  if (selection && selection->streams == runtime::Streams::Gated) {
+    mine.kind = AttentionKind::Nsa;
+    mine.nsa = geometryOf(*selection);
+  }
+  return mine;
+}
+
+int64_t ModelConfig::branchesOf(int64_t layer) const {
+  const LayerKind mine = attentionOf(layer);
+  if (mine.kind == AttentionKind::Nsa)
+    return 3;
+  const auto selection = selectionOf(mine);
+  return selection ? selection->pairs() : 1;
+}
+
 int64_t ModelConfig::layersWith(AttentionKind kind) const {
   if (kinds.empty())
     return attention == kind ? layers : 0;
+  std::vector<int64_t> counts(kinds.size());
+  for (size_t i = 0; i < kinds.size(); ++i)
+    counts[i] = builtAttentionOf(int64_t(i)).kind == kind;
   int64_t count = 0;
   for (int64_t layer = 0; layer < layers; ++layer)
-    count += kinds[size_t(layer) % kinds.size()].kind == kind;
+    count += counts[size_t(layer) % kinds.size()];
   return count;
 }
 

@@ -6,8 +6,13 @@
 #include "models/Rope.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace tessera::language {
+struct Selection;
+} // namespace tessera::language
 
 namespace tessera::models {
 
@@ -26,6 +31,10 @@ struct NsaGeometry {
     return length < blockLength ? 0 : (length - blockLength) / stride + 1;
   }
 };
+
+/// Returns the sizes of a pattern's selection as the functions of NSA take
+/// them.
+NsaGeometry geometryOf(const language::Selection &selection);
 
 /// Attention by kernels of a user's file (docs/training.md).
 struct CustomAttention {
@@ -62,6 +71,8 @@ enum class GateOverride { None, Compressed, Selected, Window, Uniform };
 struct LayerKind {
   AttentionKind kind = AttentionKind::Nsa;
   CustomAttention custom; ///< Of AttentionKind::Kernel.
+  /// Of NSA; nullopt: those of the model.
+  std::optional<NsaGeometry> nsa = std::nullopt;
 };
 
 /// What of a block is computed again in the backward pass in place of being
@@ -111,7 +122,13 @@ struct ModelConfig {
 
   /// Returns the attention of a layer, 0 to layers - 1.
   LayerKind attentionOf(int64_t layer) const;
-  /// Returns how many layers have attention of that kind.
+  /// Returns the same, and for a pattern whose streams have gates NSA with the
+  /// sizes of the pattern. Throws tessera::Error for a pattern that cannot be
+  /// read.
+  LayerKind builtAttentionOf(int64_t layer) const;
+  /// Returns the pairs of keys and values that a layer projects.
+  int64_t branchesOf(int64_t layer) const;
+  /// Returns how many layers have builtAttentionOf() of that kind.
   int64_t layersWith(AttentionKind kind) const;
   /// Returns whether any layer has attention of that kind.
   bool has(AttentionKind kind) const { return layersWith(kind) > 0; }

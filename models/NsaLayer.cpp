@@ -99,9 +99,10 @@ at::Tensor NsaLayer::gateLogits(const at::Tensor &input,
 }
 
 at::Tensor NsaLayer::forward(Kernels &kernels, const AttentionInputs &given,
-                             const Packing &packing,
+                             const Packing &batch,
                              const ForwardOptions &options,
                              ForwardResult &result) const {
+  const Packing packing = batch.with(config.nsa);
   NsaInputs in{given.query,     given.keys[0],
                given.values[0], given.keys[1],
                given.values[1], given.keys[2],

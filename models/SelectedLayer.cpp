@@ -75,14 +75,15 @@ at::Tensor SelectedLayer::forward(Kernels &kernels, const AttentionInputs &in,
                                   ForwardResult &result) const {
   PatternInputs inputs;
   inputs.query = in.query;
-  inputs.key = in.keys[0];
-  inputs.value = in.values[0];
+  inputs.key = in.keys.size() > 1 ? at::cat(in.keys, 1) : in.keys[0];
+  inputs.value = in.values.size() > 1 ? at::cat(in.values, 1) : in.values[0];
   if (sink.defined())
     inputs.learned = sink.to(at::kFloat).unsqueeze(0);
   addIndex(kernels, in.input, packing, inputs);
   const PatternResult attended =
       kernels.patternAttention(inputs, custom, packing);
-  if (options.wantIndices)
+  // Those of joined streams are compressed keys.
+  if (options.wantIndices && selection.streams == runtime::Streams::One)
     result.indices.push_back(attended.indices);
   if (attended.losses.numel() == 0)
     return attended.output;
@@ -97,7 +98,8 @@ at::Tensor SelectedLayer::forward(Kernels &kernels, const AttentionInputs &in,
 
 at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &in,
                                  CacheLayer &cache, Reads &) const {
-  appendToCache(cache, 0, in.keys[0], in.values[0], in.first);
+  for (size_t i = 0; i < in.keys.size(); ++i)
+    appendToCache(cache, int(i), in.keys[i], in.values[i], in.first);
   const int64_t last = in.last(), sequences = in.query.size(0);
   at::Tensor queries, weights;
   if (indexQuery.defined()) {
@@ -123,7 +125,8 @@ at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &in,
       return t.defined() ? t.slice(2, from - in.first, to - in.first) : t;
     };
     parts.push_back(SelectedRows{selection, from, to, last, of(in.query),
-                                 cache.keys[0], cache.values[0], sink,
+                                 cache.keys[0], cache.values[0],
+                                 cache.keys[1], cache.values[1], sink,
                                  of(queries), cache.indexKeys, of(weights)}
                         .attend());
   }

@@ -9,7 +9,7 @@
 
 namespace tessera::models {
 
-/// Attention of a pattern with select(...). A learned indexer has its own
+/// Attention of a pattern with select(...) or joined streams. A learned indexer has its own
 /// queries, key and weights, projections of the layer's input without its
 /// gradient; its loss is attached to the layer's output.
 class SelectedLayer final : public LayerAttention {
@@ -19,6 +19,7 @@ public:
                 const runtime::PatternSelection &selection,
                 ParameterBuilder &build, const std::string &prefix);
 
+  int64_t branches() const override { return selection.pairs(); }
   std::vector<at::Tensor> weights() const override;
   at::Tensor forward(Kernels &kernels, const AttentionInputs &in,
                      const Packing &packing, const ForwardOptions &options,

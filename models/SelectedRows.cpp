@@ -25,17 +25,18 @@ at::Tensor inBlocks(const at::Tensor &x, int64_t block, double value) {
       .unflatten(-2, {-1, block});
 }
 
-/// The selection as the functions of NSA take it.
-NsaGeometry geometryOf(const runtime::PatternSelection &s) {
-  NsaGeometry g;
-  g.blockLength = s.length;
-  g.stride = s.stride;
-  g.selectionLength = s.block;
-  g.selectedBlocks = s.top;
-  g.window = s.window;
-  g.initialBlocks = s.first;
-  g.localBlocks = s.local;
-  return g;
+/// The sink's column behind logits [B, Hq, queries, keys]; undefined: nothing.
+at::Tensor withSink(const at::Tensor &logits, const at::Tensor &sink) {
+  if (!sink.defined())
+    return logits;
+  return at::cat({logits, sink.view({1, -1, 1, 1})
+                              .expand({logits.size(0), -1, logits.size(2), 1})},
+                 -1);
+}
+
+/// Means of blocks of x [B, H, tokens, d]; none of a text shorter than a block.
+at::Tensor compressedKeys(const at::Tensor &x, const NsaGeometry &g) {
+  return x.size(2) < g.blockLength ? x.slice(2, 0, 0) : compress(x, {}, g);
 }
 
 } // namespace
@@ -58,13 +59,18 @@ at::Tensor SelectedRows::pooledScores() const {
 }
 
 at::Tensor SelectedRows::indexerScores() const {
+  const NsaGeometry g = geometryOf(selection);
+  const bool joined = selection.streams == runtime::Streams::Joined;
+  at::Tensor keys = indexKey.slice(1, 0, last).unsqueeze(1);
+  if (joined)
+    keys = compressedKeys(keys, g);
   const at::Tensor products =
-      at::matmul(indexQuery,
-                 indexKey.slice(1, 0, last).unsqueeze(1).transpose(-1, -2))
-          .relu();
+      at::matmul(indexQuery, keys.transpose(-1, -2)).relu();
   const at::Tensor tokens = (products * indexWeights.unsqueeze(-1))
                                 .unflatten(1, {lists(), -1})
-                                .sum(2); // [B, lists, queries, last]
+                                .sum(2); // [B, lists, queries, keys]
+  if (joined)
+    return tokens;
   const at::Tensor causal = windowVisible(last, first, last, 0);
   return inBlocks(
              tokens.masked_fill(causal.logical_not(), -infinity).unsqueeze(-1),
@@ -76,10 +82,8 @@ at::Tensor SelectedRows::indexerScores() const {
 at::Tensor SelectedRows::compressedScores() const {
   const NsaGeometry g = geometryOf(selection);
   const int64_t group = query.size(1) / key.size(1);
-  const at::Tensor known = key.slice(2, 0, last);
-  const at::Tensor keys = shareKeys(
-      last < g.blockLength ? known.slice(2, 0, 0) : compress(known, {}, g),
-      group);
+  const at::Tensor keys =
+      shareKeys(compressedKeys(key.slice(2, 0, last), g), group);
   return NsaRows{g, first, last, group}
       .compressedAndScores(groupHeads(query, key.size(1)), keys, keys)
       .second.unflatten(0, {query.size(0), -1});
@@ -94,12 +98,57 @@ at::Tensor SelectedRows::scores() const {
   case runtime::Scorer::PooledMean:
   case runtime::Scorer::PooledMax:
     return pooledScores();
+  case runtime::Scorer::None:
+    break;
   }
   return {};
 }
 
 at::Tensor SelectedRows::indices() const {
-  return selectBlocks(scores(), geometryOf(selection), first, last);
+  NsaGeometry g = geometryOf(selection);
+  if (selection.streams != runtime::Streams::Joined)
+    return selectBlocks(scores(), g, first, last);
+  // Compressed key i is complete d * i tokens after key 0, whose last token is
+  // at position l - 1.
+  g.selectionLength = g.stride;
+  return selectBlocks(scores(), g, first + 1 - g.blockLength,
+                      last + 1 - g.blockLength);
+}
+
+at::Tensor SelectedRows::attendJoined() const {
+  const NsaGeometry g = geometryOf(selection);
+  const int64_t group = query.size(1) / key.size(1);
+  const auto shared = [&](const at::Tensor &x) {
+    return x.repeat_interleave(group, 1);
+  };
+  const auto logitsOf = [&](const at::Tensor &keys, const at::Tensor &visible) {
+    return (at::matmul(query, shared(keys).transpose(-1, -2)) /
+            std::sqrt(double(query.size(3))))
+        .masked_fill(visible.logical_not(), -infinity);
+  };
+  const at::Tensor keys = compressedKeys(key.slice(2, 0, last), g),
+                   values = compressedKeys(value.slice(2, 0, last), g);
+  const int64_t count = keys.size(2);
+  at::Tensor seen = compressedVisible(g, first, last, count);
+  if (selection.scorer != runtime::Scorer::None) {
+    const at::Tensor chosen = indices() + 1; // 0: none
+    std::vector<int64_t> shape = chosen.sizes().vec();
+    shape.back() = count + 1;
+    seen = at::zeros(shape, at::kBool)
+               .scatter_(-1, chosen, true)
+               .narrow(-1, 1, count)
+               .repeat_interleave(query.size(1) / lists(), 1)
+               .logical_and(seen);
+  }
+  const at::Tensor logits = withSink(
+      at::cat({logitsOf(keys, seen),
+               logitsOf(windowKey.slice(2, 0, last),
+                        windowVisible(selection.window, first, last, 0))},
+              -1),
+      sink);
+  return at::matmul(
+      logits.softmax(-1).slice(-1, 0, count + last),
+      shared(at::cat({values, windowValue.slice(2, 0, last)}, 2)));
 }
 
 at::Tensor SelectedRows::visible() const {
@@ -114,6 +163,8 @@ at::Tensor SelectedRows::visible() const {
 }
 
 at::Tensor SelectedRows::attend() const {
+  if (windowKey.defined())
+    return attendJoined();
   const int64_t group = query.size(1) / key.size(1);
   const auto shared = [&](const at::Tensor &x) {
     return x.slice(2, 0, last).repeat_interleave(group, 1);
@@ -121,12 +172,8 @@ at::Tensor SelectedRows::attend() const {
   at::Tensor logits = at::matmul(query, shared(key).transpose(-1, -2)) /
                       std::sqrt(double(query.size(3)));
   logits = logits.masked_fill(visible().logical_not(), -infinity);
-  if (sink.defined())
-    logits =
-        at::cat({logits, sink.view({1, -1, 1, 1})
-                             .expand({logits.size(0), -1, logits.size(2), 1})},
-                -1);
-  return at::matmul(logits.softmax(-1).slice(-1, 0, last), shared(value));
+  return at::matmul(withSink(logits, sink).softmax(-1).slice(-1, 0, last),
+                    shared(value));
 }
 
 } // namespace tessera::models

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/ModelConfig.h"
 #include "runtime/launch/PatternFile.h"
 
 #include <ATen/core/Tensor.h>
@@ -19,6 +20,9 @@ struct SelectedRows {
   int64_t length;
   at::Tensor query;      ///< [B, Hq, last - first, dk]
   at::Tensor key, value; ///< [B, Hkv, capacity, d]
+  /// Of joined streams: those of the window, while `key` and `value` are those
+  /// of the tokens under compressed keys. Undefined: there is one stream.
+  at::Tensor windowKey, windowValue;
   at::Tensor sink;       ///< [Hq]; undefined: none.
   /// Of a learned indexer: [B, lists * heads, last - first, width],
   /// [B, capacity, width] and [B, lists * heads, last - first].
@@ -36,6 +40,9 @@ private:
   at::Tensor pooledScores() const;
   at::Tensor indexerScores() const;
   at::Tensor compressedScores() const;
+  /// The queries' rows of attention over the compressed keys of joined streams
+  /// and a window.
+  at::Tensor attendJoined() const;
   /// bool [B, Hq, queries, last]
   at::Tensor visible() const;
   int64_t lists() const;

@@ -4,16 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/SelectionCheck.h"
 
-#include "models/NsaMasks.h"
 #include "models/SelectedRows.h"
+#include "models/SelectionReference.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <limits>
 #include <numeric>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -22,6 +20,7 @@ namespace {
 
 using at::Tensor;
 using runtime::PatternSelection;
+using runtime::Scorer;
 using MaybeTensor = std::optional<Tensor>;
 
 struct Case {
@@ -39,13 +38,15 @@ const std::vector<int64_t> lengths = {0, 1, 119, 64, 33};
 
 /// Sizes with which lists leave blocks out of sequences of about 100 tokens.
 PatternSelection small(PatternSelection s) {
-  if (s.block > 16) {
-    s.block = s.length = 16;
-    s.stride = 8;
+  if (s.scorer != Scorer::None && s.streams != runtime::Streams::Joined)
+    s.block = std::min<int64_t>(s.block, 16);
+  if (s.length > 16) {
+    s.stride = std::max<int64_t>(1, s.stride * 16 / s.length);
+    s.length = 16;
   }
   s.first = std::min<int64_t>(s.first, 1);
   s.local = std::min<int64_t>(s.local, 2);
-  s.top = s.first + s.local + 1;
+  s.top = s.first + s.local + (s.local > 0 ? 1 : 3);
   s.window = std::min<int64_t>(s.window, 24);
   s.denseBelow = 0;
   s.heads = std::min<int64_t>(s.heads, 2);
@@ -62,7 +63,7 @@ std::string textOf(PatternSelection s) {
 }
 
 struct Inputs {
-  Tensor q, k, v, sink, indexQ, indexK, indexWeights;
+  Tensor q, k, v, sink, gates, indexQ, indexK, indexWeights;
   std::vector<Tensor> leaves; // that receive gradients by the output
 };
 
@@ -77,13 +78,17 @@ Inputs inputsOf(const Case &c, const PatternSelection &s, bool hasSink) {
   };
   Inputs in;
   in.q = draw({tokens, heads, c.keyDim}, c.type).requires_grad_();
-  in.k = draw({tokens, c.keyHeads, c.keyDim}, c.type).requires_grad_();
-  in.v = draw({tokens, c.keyHeads, c.valueDim}, c.type).requires_grad_();
+  const int64_t keyHeads = s.pairs() * c.keyHeads;
+  in.k = draw({tokens, keyHeads, c.keyDim}, c.type).requires_grad_();
+  in.v = draw({tokens, keyHeads, c.valueDim}, c.type).requires_grad_();
   in.leaves = {in.q, in.k, in.v};
   if (hasSink)
     in.leaves.push_back(in.sink =
                             draw({1, heads}, at::kFloat).requires_grad_());
-  if (s.scorer == runtime::Scorer::Indexer) {
+  if (s.streams == runtime::Streams::Gated)
+    in.leaves.push_back(in.gates = draw({tokens, c.keyHeads, s.pairs()}, c.type)
+                                       .requires_grad_());
+  if (s.scorer == Scorer::Indexer) {
     in.indexQ = draw({tokens, lists, s.heads, s.width}, c.type);
     in.indexK = draw({tokens, s.width}, c.type);
     in.indexWeights = draw({tokens, lists, s.heads}, at::kFloat);
@@ -98,7 +103,7 @@ std::tuple<Tensor, Tensor> run(const std::string &file,
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       c10::SymInt, c10::string_view, c10::string_view, const MaybeTensor &,
       const MaybeTensor &, const MaybeTensor &, const MaybeTensor &,
-      std::optional<double>);
+      const MaybeTensor &, std::optional<double>);
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("tessera::attention", "")
                              .typed<Op>();
@@ -109,7 +114,7 @@ std::tuple<Tensor, Tensor> run(const std::string &file,
       op.call(in.q, in.k, in.v, starts,
               *std::max_element(lengths.begin(), lengths.end()), file,
               parameters, maybe(in.sink), maybe(in.indexQ), maybe(in.indexK),
-              maybe(in.indexWeights), std::nullopt);
+              maybe(in.indexWeights), maybe(in.gates), std::nullopt);
   return {o, indices};
 }
 
@@ -129,10 +134,11 @@ SelectedRows rowsOf(const Inputs &in, const PatternSelection &s, int64_t first,
   const auto part = [&](const Tensor &x) {
     return x.detach().narrow(0, first, length).to(at::kFloat);
   };
-  SelectedRows rows{s, 0, length, length, {}, {}, {}, {}, {}, {}, {}};
+  const int64_t heads = in.k.size(1) / s.pairs();
+  SelectedRows rows{s,  0,  length, length, {}, {}, {},
+                    {}, {}, {},     {},     {}, {}};
   rows.query = byHead(part(in.q));
-  rows.key = byHead(part(in.k));
-  rows.value = byHead(part(in.v));
+  rows.key = byHead(part(in.k).narrow(1, 0, heads));
   if (in.indexQ.defined()) {
     rows.indexQuery = byHead(part(in.indexQ).flatten(1, 2));
     rows.indexKey = part(in.indexK).unsqueeze(0);
@@ -145,7 +151,8 @@ SelectedRows rowsOf(const Inputs &in, const PatternSelection &s, int64_t first,
 /// Difference of the scores of the blocks that both selected. Lists of blocks
 /// with equal scores are equally right.
 double scoreError(const SelectedRows &rows, const Tensor &indices) {
-  const Tensor scores = rows.scores();
+  // A column more, as a short sequence has no compressed key.
+  const Tensor scores = at::constant_pad_nd(rows.scores(), {0, 1}, 0);
   const auto sum = [&](const Tensor &chosen) {
     const Tensor number = chosen.to(at::kLong);
     return scores.gather(-1, number.clamp_min(0))
@@ -158,38 +165,39 @@ double scoreError(const SelectedRows &rows, const Tensor &indices) {
   return relative(sum(indices), sum(wanted));
 }
 
-/// fp64 attention to the blocks of the lists [lists, T, top].
+/// fp64 attention with the lists [lists, T, top].
 Tensor attend(const Inputs &in, const std::vector<Tensor> &exact,
               const PatternSelection &s, const Tensor &indices) {
   std::vector<Tensor> outputs;
-  const int64_t heads = in.q.size(1), group = heads / in.k.size(1);
-  NsaGeometry g;
-  g.selectionLength = s.block;
   int64_t first = 0;
   for (const int64_t length : lengths) {
-    const auto part = [&](const Tensor &x, int64_t times) {
-      return byHead(x.narrow(0, first, length)).repeat_interleave(times, 1);
+    const auto part = [&](const Tensor &x) {
+      return x.narrow(0, first, length);
     };
-    const Tensor visible =
-        selectedVisible(indices.narrow(1, first, length), g, 0, length)
-            .logical_or(windowVisible(s.window, 0, length, 0))
-            .repeat_interleave(heads / indices.size(0), 0);
-    Tensor logits =
-        at::matmul(part(exact[0], 1), part(exact[1], group).transpose(-1, -2)) /
-        std::sqrt(double(in.q.size(2)));
-    logits = logits.masked_fill(visible.logical_not().unsqueeze(0),
-                                -std::numeric_limits<double>::infinity());
-    if (exact.size() > 3)
-      logits = at::cat(
-          {logits, exact[3].view({1, -1, 1, 1}).expand({1, -1, length, 1})},
-          -1);
-    outputs.push_back(at::matmul(logits.softmax(-1).slice(-1, 0, length),
-                                 part(exact[2], group))
-                          .squeeze(0)
-                          .transpose(0, 1));
+    SelectionInputs one{part(exact[0]), part(exact[1]), part(exact[2]), {}, {}};
+    if (in.sink.defined())
+      one.sink = exact[3];
+    if (in.gates.defined())
+      one.gates = part(exact[3]);
+    outputs.push_back(attendBySelection(
+        one, s,
+        s.scorer == Scorer::None ? Tensor()
+                                 : indices.narrow(1, first, length)));
     first += length;
   }
   return at::cat(outputs);
+}
+
+/// The largest scoreError() of a sequence.
+double selectionError(const Inputs &in, const PatternSelection &s,
+                      const std::vector<int32_t> &ends, const Tensor &indices) {
+  double worst = 0;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] > 0)
+      worst = std::max(
+          worst, scoreError(rowsOf(in, s, ends[i], lengths[i]),
+                            indices.narrow(1, ends[i], lengths[i]).unsqueeze(0)));
+  return worst;
 }
 
 SelectionCheck checkCase(const std::string &file, const Case &c,
@@ -205,14 +213,9 @@ SelectionCheck checkCase(const std::string &file, const Case &c,
     ends.push_back(ends.back() + int32_t(length));
   const auto [o, indices] =
       run(file, textOf(s), in, at::tensor(ends, at::kInt));
-  double worst = 0;
-  for (size_t i = 0; i < lengths.size(); ++i)
-    if (lengths[i] > 0)
-      worst = std::max(
-          worst,
-          scoreError(rowsOf(in, s, ends[i], lengths[i]),
-                     indices.narrow(1, ends[i], lengths[i]).unsqueeze(0)));
-  result.errors.emplace_back("selection", worst);
+  if (s.scorer != Scorer::None)
+    result.errors.emplace_back("selection",
+                               selectionError(in, s, ends, indices));
   std::vector<Tensor> exact;
   for (const Tensor &leaf : in.leaves)
     exact.push_back(leaf.detach().to(at::kDouble).requires_grad_());
@@ -225,7 +228,8 @@ SelectionCheck checkCase(const std::string &file, const Case &c,
         {(output * weight.to(output.scalar_type())).sum()}, of);
   };
   const auto found = gradients(o, in.leaves), right = gradients(wanted, exact);
-  constexpr const char *names[] = {"dq", "dk", "dv", "dsink"};
+  const char *names[] = {"dq", "dk", "dv",
+                         in.gates.defined() ? "dgates" : "dsink"};
   for (size_t i = 0; i < found.size(); ++i)
     result.errors.emplace_back(names[i], relative(found[i], right[i]));
   return result;

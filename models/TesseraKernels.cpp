@@ -145,7 +145,8 @@ public:
     const auto [o, lse, indices, losses] = patternOp.call(
         in.query, in.key, in.value, packing.sequenceStarts, packing.length,
         custom.file, custom.constexprs, maybe(in.learned), maybe(in.indexQuery),
-        maybe(in.indexKey), maybe(in.indexWeights), std::nullopt);
+        maybe(in.indexKey), maybe(in.indexWeights),
+        /*gate_logits=*/std::nullopt, std::nullopt);
     return {o, indices, losses};
   }
 
@@ -264,7 +265,7 @@ private:
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       c10::SymInt, c10::string_view, c10::string_view, const MaybeTensor &,
       const MaybeTensor &, const MaybeTensor &, const MaybeTensor &,
-      std::optional<double>);
+      const MaybeTensor &, std::optional<double>);
   c10::TypedOperatorHandle<Pattern> patternOp = find<Pattern>("attention");
   using PatternDecode = Tensor(const Tensor &, const Tensor &, const Tensor &,
                                int64_t, c10::string_view, c10::string_view,

@@ -45,10 +45,9 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
     const std::string in = fmt::format("blocks.{}.", i);
     Block b;
     b.attentionNorm = make.constant(in + "attention.norm", {c.dim}, 1);
-    const bool nsa = c.attentionOf(i).kind == AttentionKind::Nsa;
     b.projection =
-        make.normal(in + "attention.qkv", projections(c, nsa ? 3 : 1), c.dim,
-                    spreadOf(c.dim));
+        make.normal(in + "attention.qkv", projections(c, c.branchesOf(i)),
+                    c.dim, spreadOf(c.dim));
     b.output =
         make.normal(in + "attention.output", {c.dim, c.heads * c.valueDim},
                     spreadOf(c.heads * c.valueDim) * residual);

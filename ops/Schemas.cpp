@@ -80,8 +80,9 @@ TORCH_LIBRARY(tessera, m) {
         "max_seqlen, int block, int top, *, int length=32, int stride=16, int "
         "first=1, int local=2, float? scale=None) -> Tensor");
   m.def("indexer_select(Tensor q, Tensor k, Tensor weights, Tensor cu_seqlens, "
-        "SymInt max_seqlen, int block, int top, *, int first=0, int local=0) "
-        "-> (Tensor indices, Tensor tokens)");
+        "SymInt max_seqlen, int block, int top, *, int first=0, int local=0, "
+        "Tensor? k_cu_seqlens=None, int length=1, int stride=1) -> (Tensor "
+        "indices, Tensor tokens)");
   m.def("block_mass(Tensor q, Tensor k, Tensor lse, Tensor indices, Tensor "
         "cu_seqlens, SymInt max_seqlen, int block, *, float? scale=None) -> "
         "Tensor");
@@ -175,11 +176,13 @@ TORCH_LIBRARY(tessera, m) {
 
   // Attention by a pattern's file. learned: [learned numbers, Hq]. indices and
   // index_loss are empty where the pattern does not select, or has no indexer.
+  // A pattern with streams takes the heads of their keys and values one stream
+  // after another; lse is empty where each stream has a gate.
   m.def("attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, SymInt "
         "max_seqlen, str pattern, str params=\"\", *, Tensor? learned=None, "
         "Tensor? index_q=None, Tensor? index_k=None, Tensor? "
-        "index_weights=None, float? scale=None) -> (Tensor o, Tensor lse, "
-        "Tensor indices, Tensor index_loss)");
+        "index_weights=None, Tensor? gate_logits=None, float? scale=None) -> "
+        "(Tensor o, Tensor lse, Tensor indices, Tensor index_loss)");
 
   m.def("decode_attention(Tensor q, Tensor k, Tensor v, int first, int last, "
         "Tensor? indices=None, int selection_length=0, int splits=0, float? "

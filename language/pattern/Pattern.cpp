@@ -17,7 +17,7 @@ namespace tessera::language {
 namespace {
 
 constexpr std::array directives = {"pattern", "per_sequence", "learned",
-                                   "select"};
+                                   "select", "streams"};
 
 template <typename T>
 const T *findNamed(const std::vector<T> &list, std::string_view name) {
@@ -41,6 +41,8 @@ public:
         for (const HintComment &comment : function->hints)
           if (isPatternDirective(comment.text))
             readDirective(comment);
+    if (streams)
+      readStreamsOf(*streams);
     // A name of a malformed directive may be missing.
     const bool isComplete = diagnostics.size() == before;
     pattern.sees = module.findFunction("sees");
@@ -82,6 +84,13 @@ private:
     }
     const auto *call = expr->as<Call>();
     const auto *name = call ? call->function->as<Name>() : nullptr;
+    if (name && name->id == "streams") {
+      if (streams)
+        report(comment.range, "streams(...) is declared twice",
+               "remove one of the two");
+      streams = &comment; // read after select(...), wherever that is
+      return;
+    }
     if (!name || !call->arguments.empty())
       return report(comment.range, "a directive takes names and values",
                     "write # tessera: pattern(window=512)");
@@ -113,6 +122,15 @@ private:
       return report(range, "select(...) is declared twice",
                     "remove one of the two");
     pattern.selection = readSelection(call, range, module.file, diagnostics);
+  }
+
+  void readStreamsOf(const HintComment &comment) {
+    const ExprPtr expression = parseExpression(
+        std::make_shared<SourceFile>(module.file->path(), comment.text));
+    if (!pattern.selection)
+      pattern.selection.emplace().scorer = Scorer::None;
+    readStreams(*expression->as<Call>(), comment.range, module.file,
+                *pattern.selection, diagnostics);
   }
 
   static bool isReserved(std::string_view name) {
@@ -268,6 +286,7 @@ private:
 
   const Module &module;
   std::vector<Diagnostic> &diagnostics;
+  const HintComment *streams = nullptr; // the directive, once it is found
   Pattern pattern;
 };
 

@@ -18,6 +18,7 @@
 //   per_sequence(prefix=i32)      run-time values, one for each sequence
 //   learned(slope=[Hq])           tensors that receive gradients, with shapes
 //   select(block=64, ...)         which blocks each query keeps (Selection.h)
+//   streams(compressed, ...)      several streams of keys (Selection.h)
 #pragma once
 
 #include "language/Tree.h"
@@ -58,7 +59,8 @@ struct Pattern {
   std::vector<PatternParameter> parameters;
   std::vector<PerSequence> perSequence;
   std::vector<LearnedParameter> learned;
-  std::optional<Selection> selection; // nullopt: each query keeps all keys
+  // Of select(...) and streams(...); nullopt: there are derived kernels.
+  std::optional<Selection> selection;
 
   // Null: the default, which is causal for `sees` and the identity for
   // `modify`.

@@ -34,7 +34,10 @@ void checkSelectedPattern(const Pattern &pattern,
         Diagnostic::make(DiagnosticId::InvalidHint, pattern.module->file, range,
                          std::move(message), std::move(hint)));
   };
-  const std::string with = "a pattern with select(...) ";
+  const Selection &selection = *pattern.selection;
+  const std::string with =
+      std::string("a pattern with ") +
+      (selection.scorer == Scorer::None ? "streams(...) " : "select(...) ");
   if (pattern.sees && !isCausal(*pattern.sees))
     report(pattern.sees->nameRange, with + "has a `sees` other than `pos <= t`",
            "write return pos <= t; select(window=...) adds the last keys");
@@ -43,12 +46,16 @@ void checkSelectedPattern(const Pattern &pattern,
            "remove one of the two");
   for (const PatternParameter &one : pattern.parameters)
     report(one.range, with + "has the parameter `" + one.name + "`",
-           "the values inside select(...) are its parameters");
+           "the values inside the directive are its parameters");
   for (const PerSequence &one : pattern.perSequence)
     report(one.range, with + "has the value of a sequence `" + one.name + "`",
            "remove it");
   for (const LearnedParameter &one : pattern.learned)
-    if (one.name != "sink")
+    if (selection.streams == Streams::Gated)
+      report(one.range,
+             "streams with gates have the learned number `" + one.name + "`",
+             "remove it, or write joined in streams(...)");
+    else if (one.name != "sink")
       report(one.range, with + "has the learned number `" + one.name + "`",
              "learned(sink=[Hq]) is the one that it may have");
 }

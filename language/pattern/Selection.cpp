@@ -135,8 +135,7 @@ private:
   Selection selection;
 };
 
-std::optional<std::pair<std::string, std::string>>
-outside(const char *name, int64_t value, int64_t least, int64_t most) {
+std::optional<Problem> outside(const char *name, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most)
     return std::nullopt;
   return std::pair("`" + std::string(name) + "` is " + std::to_string(value),
@@ -145,6 +144,12 @@ outside(const char *name, int64_t value, int64_t least, int64_t most) {
 }
 
 } // namespace
+
+int64_t Selection::pairs() const {
+  if (streams == Streams::One)
+    return 1;
+  return streams == Streams::Gated ? 3 : 2;
+}
 
 int64_t Selection::lists(int64_t queryHeads, int64_t keyHeads) const {
   switch (scope) {
@@ -159,8 +164,13 @@ int64_t Selection::lists(int64_t queryHeads, int64_t keyHeads) const {
 }
 
 std::vector<std::string> Selection::names() const {
-  std::vector<std::string> names = {"block", "top",    "first",
-                                    "local", "window", "dense_below"};
+  if (scorer == Scorer::None)
+    return {"window", "l", "d"};
+  if (streams == Streams::Joined)
+    return {"top", "window", "l", "d", "heads", "dim"};
+  std::vector<std::string> names = {"block", "top", "first", "local", "window"};
+  if (streams == Streams::One)
+    names.push_back("dense_below");
   if (scorer == Scorer::Compressed)
     names.insert(names.end(), {"l", "d"});
   if (scorer == Scorer::Indexer)
@@ -180,7 +190,8 @@ int64_t *Selection::find(std::string_view name) {
   return nullptr;
 }
 
-std::optional<std::pair<std::string, std::string>> Selection::problem() const {
+// Of lists of blocks.
+std::optional<Problem> Selection::listProblem() const {
   const bool pooled =
       scorer == Scorer::PooledMean || scorer == Scorer::PooledMax;
   if (auto wrong = outside("block", block, 1, kMaxBlock))
@@ -199,30 +210,46 @@ std::optional<std::pair<std::string, std::string>> Selection::problem() const {
     return std::pair("`top` is " + std::to_string(top) + ", less than the " +
                          std::to_string(first + local) + " forced blocks",
                      std::string("raise top, or lower first or local"));
-  if (auto wrong = outside("window", window, 0, kMaxInteger))
-    return wrong;
-  if (auto wrong = outside("dense_below", denseBelow, 0, kMaxInteger))
-    return wrong;
-  if (scorer == Scorer::Compressed) {
-    if (auto wrong = outside("l", length, 1, kMaxBlock))
-      return wrong;
-    if (auto wrong = outside("d", stride, 1, length))
-      return wrong;
-    if (scope != ListScope::KeyHead)
-      return std::pair(std::string("compressed(...) scores blocks for scope "
-                                   "kv"),
-                       std::string("write scope=kv"));
-    if (length % stride != 0 || block % stride != 0)
-      return std::pair("`d` is " + std::to_string(stride) +
-                           ", which does not divide l and block",
-                       std::string("choose a stride that divides both"));
-  }
+  if (streams == Streams::Joined && (block != 1 || first > 0 || local > 0))
+    return std::pair(
+        std::string("a list of compressed keys has blocks of more than one "
+                    "key, or forced ones"),
+        std::string("write block=1, first=0, local=0 in select(...)"));
+  if (scorer == Scorer::Compressed && scope != ListScope::KeyHead)
+    return std::pair(std::string("compressed(...) scores blocks for scope kv"),
+                     std::string("write scope=kv"));
   if (scorer == Scorer::Indexer) {
     if (auto wrong = outside("heads", heads, 1, 128))
       return wrong;
     if (auto wrong = outside("dim", width, 1, 256))
       return wrong;
   }
+  return std::nullopt;
+}
+
+std::optional<Problem> Selection::problem() const {
+  if (scorer != Scorer::None)
+    if (auto wrong = listProblem())
+      return wrong;
+  if (auto wrong = outside("window", window, streams == Streams::One ? 0 : 1,
+                           kMaxInteger))
+    return wrong;
+  if (auto wrong = outside("dense_below", denseBelow, 0, kMaxInteger))
+    return wrong;
+  if (scorer != Scorer::Compressed && streams == Streams::One)
+    return std::nullopt;
+  if (auto wrong = outside("l", length, 1, kMaxBlock))
+    return wrong;
+  if (auto wrong = outside("d", stride, 1, length))
+    return wrong;
+  const bool dividesBlock =
+      scorer != Scorer::Compressed || block % stride == 0;
+  if (length % stride != 0 || !dividesBlock)
+    return std::pair("`d` is " + std::to_string(stride) +
+                         ", which does not divide l" +
+                         (dividesBlock ? "" : " and block"),
+                     std::string("choose a stride that divides ") +
+                         (dividesBlock ? "it" : "both"));
   return std::nullopt;
 }
 

@@ -98,6 +98,7 @@ def compressed_select(
 
 def indexer_select(
     q: Tensor, k: Tensor, weights: Tensor, cu_seqlens: Tensor, max_seqlen: int, block: int, top: int, *, first: int = 0, local: int = 0,
+    k_cu_seqlens: Tensor | None = None, length: int = 1, stride: int = 1,
 ) -> tuple[Tensor, Tensor]:
     """(indices, tokens), int32 [lists, T, top]: the blocks that a learned indexer scores highest, and the best token of each."""
 
@@ -116,7 +117,8 @@ def dense_attention(
 
 def attention(
     q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, pattern: str, params: str = "", *, learned: Tensor | None = None,
-    index_q: Tensor | None = None, index_k: Tensor | None = None, index_weights: Tensor | None = None, scale: float | None = None,
+    index_q: Tensor | None = None, index_k: Tensor | None = None, index_weights: Tensor | None = None,
+    gate_logits: Tensor | None = None, scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(o, lse, indices, index_loss) of the pattern whose file is `pattern`, with parameters such as "window=32, first=4"."""
 

@@ -16,6 +16,7 @@ namespace tessera::runtime {
 
 using language::ListScope;
 using language::Scorer;
+using language::Streams;
 using PatternSelection = language::Selection;
 
 struct PatternFile {

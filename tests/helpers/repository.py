@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -15,7 +16,7 @@ PROGRAM = os.environ.get("PROGRAM") or str(BUILD / "bin/tessera")
 
 def pattern_files():
     """The patterns of kernels/patterns from which kernels are derived. Those that select blocks have ops (tests/selection)."""
-    return sorted(path for path in (ROOT / "kernels/patterns").glob("*.py") if "# tessera: select(" not in path.read_text())
+    return sorted(path for path in (ROOT / "kernels/patterns").glob("*.py") if not re.search(r"# tessera: (select|streams)\(", path.read_text()))
 
 
 def commit():

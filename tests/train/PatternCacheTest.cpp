@@ -73,7 +73,10 @@ TEST(PatternCache, EveryPatternOfTheLibraryContinuesFromACache) {
       {"dense", ""},
       {"moba", "block=16,top=3"},
       {"infllm_v2", "block=16,top=5,local=2,l=8,d=4,dense_below=0"},
-      {"learned_blocks", "block=16,top=3,heads=2,dim=8"}};
+      {"learned_blocks", "block=16,top=3,heads=2,dim=8"},
+      {"nsa", "block=16,top=4,l=8,d=4,window=16"},
+      {"heavily_compressed", "l=16,d=16,window=12"},
+      {"compressed_sparse", "top=5,l=8,d=4,window=12,heads=2,dim=8"}};
   for (const std::string &name : runtime::libraryPatterns()) {
     if (!runtime::readPatternFile("kernels/patterns/" + name + ".py")
              ->perSequence.empty())
@@ -102,6 +105,11 @@ TEST(PatternCache, ModelsWithDifferentLayersContinueFromACache) {
   expectCacheIsForward(
       {"attention=window,window", "attention_params=window=8; window=100"});
   expectCacheIsForward({"attention=nsa,alibi"});
+  // Compressed keys of other sizes in each layer.
+  expectCacheIsForward({"attention=nsa,kernels/patterns/nsa.py,"
+                        "compressed_sparse,heavily_compressed",
+                        "attention_params=; block=8,top=4,l=4,d=2,window=9; "
+                        "top=3,l=8,d=4,window=5; l=12,d=12,window=7"});
 }
 
 // The last token changes what the tokens of its block attend to.

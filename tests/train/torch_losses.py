@@ -33,7 +33,9 @@ BLOCK, STRIDE, SELECTION, KEPT, WINDOW = 8, 4, 16, 4, 16
 WARMUP, DECAY, CLIP = 20, 0.1, 1.0
 # Patterns of kernels/patterns, and their parameters.
 PATTERNS = {"sink_window": "window=16, first=4", "strided": "local=8, stride=8", "alibi": "",
-            "moba": "block=16, top=3", "learned_blocks": "block=16, top=3, heads=2, dim=8"}
+            "moba": "block=16, top=3", "learned_blocks": "block=16, top=3, heads=2, dim=8",
+            "heavily_compressed": "l=16, d=16, window=8", "compressed_sparse": "top=3, l=8, d=4, window=8, heads=2, dim=8"}
+STREAMS = {"nsa": 3, "heavily_compressed": 2, "compressed_sparse": 2}
 BOUND = {"fp32": 1e-3, "bf16": 1e-2}
 EARLY, EARLY_BOUND = 40, {"fp32": 1e-5, "bf16": 1e-2}
 MOVED, PART = 1e-7, 50
@@ -148,19 +150,18 @@ def nsa(query, keys, values, logits, p):
     return reference.combine((compressed, selected, window), logits, "sigmoid", 1.0)
 
 
-def learned_blocks(y, at, query, keys, values, p):
-    """Attention of kernels/patterns/learned_blocks.py with 2 index heads of 8 channels, and the loss of its indexer."""
+def indexer(y, at, p):
+    """Queries, keys and weights of 2 index heads of 8 channels."""
     x = y.detach()
     index = torch.cat([x @ at["attention.index_q"].T, x @ at["attention.index_k"].T], 1).reshape(-1, 3, 8)
     index = reference.rope(index, p.position, 10000.0, 8)
-    weights = x @ at["attention.index_weight"].T / math.sqrt(2 * 8)
-    return selected_models.learned_blocks(query, keys, values, index[:, :2], index[:, 2], weights, BATCH, 16, 3)
+    return index[:, :2], index[:, 2], x @ at["attention.index_weight"].T / math.sqrt(2 * 8)
 
 
 def forward(w, tokens, attention, p):
     """(logits [T, vocabulary] of packed tokens, sum of the layers' own losses)."""
     own = 0.0
-    branches = 3 if attention == "nsa" else 1
+    branches = STREAMS.get(attention, 1)
     turned = HEADS + branches * GROUPS
     x = torch.nn.functional.embedding(tokens, w["embedding"])
     for i in range(LAYERS):
@@ -180,7 +181,12 @@ def forward(w, tokens, attention, p):
         elif attention == "moba":
             output = selected_models.moba(query, keys[0], values[0], BATCH, 16, 3)
         elif attention == "learned_blocks":
-            output, loss = learned_blocks(y, at, query, keys[0], values[0], p)
+            output, loss = selected_models.learned_blocks(query, keys[0], values[0], *indexer(y, at, p), BATCH, 16, 3)
+            own = own + loss
+        elif attention == "heavily_compressed":
+            output, _ = selected_models.joined(query, keys, values, at["attention.head_learned"], BATCH, 16, 16, 8)
+        elif attention == "compressed_sparse":
+            output, loss = selected_models.joined(query, keys, values, at["attention.head_learned"], BATCH, 8, 4, 8, indexer(y, at, p), 3)
             own = own + loss
         elif attention in PATTERNS:
             learned = at.get("attention.head_learned")

@@ -94,7 +94,7 @@ def selection(launch, rand, generator):
     for dtype, tile in ((FLOAT, 16), (HALF, 32)):
         q, k, weights = rand(tokens, 1, 4, 64, dtype=dtype), rand(tokens, 64, dtype=dtype), rand(tokens, 1, 4)
         indices, best = fresh(1, tokens, 16, dtype=torch.int32), fresh(1, tokens, 16, dtype=torch.int32)
-        launch("selection/indexer_select.py", "indexer_select", (tokens // tile + 1, 1), q, k, weights, indices, best, cu, tokens, 1, *q.stride()[:3],
+        launch("selection/indexer_select.py", "indexer_select", (tokens // tile + 1, 1), q, k, weights, indices, best, cu, cu, tokens, 1, *q.stride()[:3],
                k.stride(0), *weights.stride(), HEADS=4, BP=64, **top, D=64, DP=64, DT=0, BJ=2, BT=tile)
     for heads, dim, dtype in ((4, 64, FLOAT), (16, 128, HALF)):
         q, k, lse = rand(tokens, heads, dim, dtype=dtype), rand(tokens, 1, dim, dtype=dtype), rand(tokens, heads) + 5

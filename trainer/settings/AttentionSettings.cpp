@@ -233,6 +233,28 @@ void writeEntries(Config &c) {
   c.model.custom.headLearned = fmt::format("{}", fmt::join(learned, "; "));
 }
 
+/// Sets the sizes of NSA to those of the first pattern whose streams have
+/// gates, unless a layer has the settings nsa.* themselves.
+void settleSizes(Config &c) {
+  const auto &kinds = c.model.kinds;
+  if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind &layer) {
+        return layer.kind == AttentionKind::Nsa;
+      }))
+    return;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const auto sizes = c.model.builtAttentionOf(int64_t(i)).nsa;
+    if (!sizes)
+      continue;
+    for (const char *key : {"nsa.l", "nsa.d", "nsa.l_sel", "nsa.n_sel", "nsa.w"})
+      if (c.origins.contains(key))
+        throw Error(fmt::format("{} is set, but {} has its sizes", key,
+                                kinds[i].custom.pattern),
+                    "set its parameters with attention_params");
+    c.model.nsa = *sizes;
+    return;
+  }
+}
+
 void settlePatterns(Config &c, AttentionOrigin origin) {
   if (origin == AttentionOrigin::Stored) {
     // An earlier form stored what follows from the pattern besides.
@@ -244,6 +266,7 @@ void settlePatterns(Config &c, AttentionOrigin origin) {
   } else {
     refuseKernels(c);
     c.model.kinds = readEntries(c);
+    settleSizes(c);
   }
   writeEntries(c);
   c.model.attention = AttentionKind::Kernel;

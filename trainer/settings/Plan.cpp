@@ -26,17 +26,26 @@ using models::KernelSource;
 using models::ModelConfig;
 
 bool isSparse(const ModelConfig &m, int64_t layer) {
-  return m.attentionOf(layer).kind == AttentionKind::Nsa;
+  return m.builtAttentionOf(layer).kind == AttentionKind::Nsa;
 }
 /// Layers with NSA.
 int64_t sparseLayers(const ModelConfig &m) {
   return m.layersWith(AttentionKind::Nsa);
 }
-/// Pairs of keys and values that a layer projects.
-int64_t branchesOf(bool sparse) { return sparse ? 3 : 1; }
-/// Of all layers.
+/// Pairs of keys and values that all layers project.
 int64_t branches(const ModelConfig &m) {
-  return m.layers + 2 * sparseLayers(m);
+  int64_t sum = 0;
+  for (int64_t layer = 0; layer < m.layers; ++layer)
+    sum += m.branchesOf(layer);
+  return sum;
+}
+
+/// Pairs that a layer with NSA projects, and the mean of the others.
+double branchesOf(const ModelConfig &m, bool sparse) {
+  const int64_t others = m.layers - sparseLayers(m);
+  if (sparse || others == 0)
+    return 3;
+  return double(branches(m) - 3 * sparseLayers(m)) / double(others);
 }
 
 /// Hidden width of the gates' MLP.
@@ -82,12 +91,11 @@ ParameterPart phiParameters(const ModelConfig &m) {
 
 /// Queries, keys and values of all layers.
 ParameterPart projectedParameters(const ModelConfig &m) {
-  const int64_t sparse = sparseLayers(m);
-  const bool alike = sparse == 0 || sparse == m.layers;
+  const bool alike = branches(m) == m.layers * m.branchesOf(0);
   return {"queries, keys, values",
           alike ? fmt::format("n_layers * dim * (n_heads*d_k + "
                               "{}*n_kv_groups*(d_k+d_v))",
-                              branchesOf(sparse > 0))
+                              m.branchesOf(0))
                 : fmt::format("dim * (n_layers*n_heads*d_k + "
                               "{}*n_kv_groups*(d_k+d_v))",
                               branches(m)),
@@ -202,7 +210,7 @@ double keptByMlp(const ModelConfig &m) {
 double keptByAttention(const ModelConfig &m, bool sparse) {
   const double heads = double(m.heads), groups = double(m.kvHeads);
   const double dk = double(m.keyDim), dv = double(m.valueDim);
-  const double b = double(branchesOf(sparse));
+  const double b = branchesOf(m, sparse);
   const double turned = (heads + b * groups) * dk;
   // Input and output of the norm, the projection, its rotated part, the
   // attention's output and row sums.
@@ -263,7 +271,7 @@ double besidesInLastMlp(const ModelConfig &m) {
 double besidesInLastAttention(const ModelConfig &m) {
   using models::Recompute;
   const bool sparse = isSparse(m, m.layers - 1);
-  const double b = double(branchesOf(sparse)), groups = double(m.kvHeads);
+  const double b = branchesOf(m, sparse), groups = double(m.kvHeads);
   const double projected = double(m.heads) * double(m.keyDim) +
                            b * groups * double(m.keyDim + m.valueDim);
   double more = projected + double(m.heads * m.valueDim) + double(m.dim);

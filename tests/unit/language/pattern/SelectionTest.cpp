@@ -94,6 +94,107 @@ TEST(Selection, ReportsErrorsWithRemedy) {
         << one.directive;
 }
 
+const char *const selectBest = "select(score=compressed(l=32, d=16))\n";
+const char *const selectKeys =
+    "select(block=1, top=8, local=0, score=indexer(heads=2, dim=8))\n";
+
+TEST(Streams, ReadsEveryForm) {
+  const auto selectionOf = [](const std::string &directives) {
+    const ReadPattern read = patternOf(fileWith(directives));
+    EXPECT_EQ(described(read.diagnostics), "") << directives;
+    return read.pattern.selection.value_or(Selection{});
+  };
+  using Names = std::vector<std::string>;
+  // The order of the two directives does not matter.
+  for (const std::string &text :
+       {selectBest + std::string("# tessera: streams(compressed, selected, "
+                                 "window(256))"),
+        "streams(compressed, selected, window(256))\n# tessera: " +
+            std::string(selectBest)}) {
+    const Selection gated = selectionOf(text);
+    EXPECT_EQ(gated.streams, Streams::Gated);
+    EXPECT_EQ(gated.pairs(), 3);
+    EXPECT_EQ(gated.window, 256);
+    EXPECT_EQ(gated.names(),
+              (Names{"block", "top", "first", "local", "window", "l", "d"}));
+  }
+  const Selection all =
+      selectionOf("streams(compressed(l=64, d=32), window(8), joined)");
+  EXPECT_EQ(all.streams, Streams::Joined);
+  EXPECT_EQ(all.scorer, Scorer::None);
+  EXPECT_EQ(all.pairs(), 2);
+  EXPECT_EQ(all.length, 64);
+  EXPECT_EQ(all.stride, 32);
+  EXPECT_EQ(all.window, 8);
+  EXPECT_EQ(all.names(), (Names{"window", "l", "d"}));
+  const Selection some = selectionOf(
+      selectKeys + std::string("# tessera: streams(selected(compressed(l=8, "
+                               "d=4)), window(8), joined)"));
+  EXPECT_EQ(some.streams, Streams::Joined);
+  EXPECT_EQ(some.scorer, Scorer::Indexer);
+  EXPECT_EQ(some.names(), (Names{"top", "window", "l", "d", "heads", "dim"}));
+}
+
+TEST(Streams, ReportsErrorsWithRemedy) {
+  const std::string joined = "streams(compressed(l=64, d=32), window(8), "
+                             "joined)",
+                    gated = "streams(compressed, selected, window(512))",
+                    chosen = "streams(selected(compressed(l=8, d=4)), "
+                             "window(8), joined)";
+  const std::string forms =
+      " / write streams(compressed, selected, window(512)), "
+      "streams(compressed(l=128, d=128), window(128), joined) or "
+      "streams(selected(compressed(l=8, d=4)), window(128), joined)\n";
+  const auto after = [](const std::string &select, const std::string &streams) {
+    return select + "# tessera: " + streams;
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {"streams()", "1: `` are not streams that one pattern has" + forms},
+      {"streams(compressed(l=8, d=8), joined)",
+       "1: `compressed(l, d) joined` are not streams that one pattern has" +
+           forms},
+      {"streams(compressed, window(8), joined)",
+       "1: `compressed window joined` are not streams that one pattern has" +
+           forms},
+      {"streams(compressed(l=8, e=8), window(8), joined)",
+       "1: `e` is not a name that compressed(...) takes / write "
+       "compressed(l=32, d=16)\n"},
+      {"streams(compressed(l=8.5, d=8), window(8), joined)",
+       "1: `l` must be an integer" + forms},
+      {"streams(window=8)", "1: streams(...) takes streams and not names" +
+                                forms},
+      {"streams(compressed(l=8, d=8), window(0), joined)",
+       "1: `window` is 0 / give a number from 1 to 1073741824\n"},
+      {"streams(compressed(l=8, d=3), window(8), joined)",
+       "1: `d` is 3, which does not divide l / choose a stride that divides "
+       "it\n"},
+      {"streams(compressed(l=256, d=8), window(8), joined)",
+       "1: `l` is 256 / give a number from 1 to 128\n"},
+      {gated, "1: streams(compressed, selected, window) needs the scorer "
+              "compressed(...) / write # tessera: "
+              "select(score=compressed(l=32, d=16))\n"},
+      {after(selectBest, joined),
+       "2: streams(...) without `selected` has a directive select(...) / "
+       "remove it, or write selected(compressed(l=8, d=4))\n"},
+      {after(selectBest, chosen),
+       "2: selected compressed keys need an indexer / write # tessera: "
+       "select(block=1, top=64, scope=all, local=0, score=indexer(heads=4, "
+       "dim=64))\n"},
+      {after("select(score=indexer())\n", chosen),
+       "2: a list of compressed keys has blocks of more than one key, or "
+       "forced ones / write block=1, first=0, local=0 in select(...)\n"},
+      {after("select(window=3, score=compressed(l=32, d=16))\n", gated),
+       "2: select(...) of a pattern with streams has `window` or "
+       "`dense_below` / remove it; streams(..., window(512)) has the "
+       "window\n"},
+      {joined + "\n# tessera: " + joined,
+       "2: streams(...) is declared twice / remove one of the two\n"},
+  };
+  for (const auto &[directives, wanted] : cases)
+    EXPECT_EQ(described(patternOf(fileWith(directives)).diagnostics), wanted)
+        << directives;
+}
+
 std::string expandedErrors(const std::string &text) {
   return described(
       expandPattern(std::make_shared<SourceFile>("p.py", text)).diagnostics);
@@ -120,6 +221,14 @@ TEST(Selection, RefusesWhatItsKernelsDoNotCompute) {
   EXPECT_EQ(expandedErrors(fileWith(select + "\n# tessera: "
                                              "learned(sink=[Hq])")),
             "");
+  const std::string gated =
+      selectBest +
+      std::string("# tessera: streams(compressed, selected, window(512))");
+  EXPECT_EQ(expandedErrors(fileWith(gated)), "");
+  EXPECT_EQ(expandedErrors(fileWith(gated + "\n# tessera: "
+                                            "learned(sink=[Hq])")),
+            "3: streams with gates have the learned number `sink` / remove it, "
+            "or write joined in streams(...)\n");
 }
 
 } // namespace

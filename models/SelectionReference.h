@@ -1,0 +1,28 @@
+// models/SelectionReference.h - attention to selected keys in plain torch, by
+// masks over all keys, for comparisons.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/launch/PatternFile.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace tessera::models {
+
+/// One sequence of n tokens. Keys and values have the heads of each stream one
+/// after another.
+struct SelectionInputs {
+  at::Tensor query;      ///< [n, Hq, dk]
+  at::Tensor key, value; ///< [n, streams * Hkv, d]
+  at::Tensor sink;       ///< [1, Hq]; undefined: none.
+  at::Tensor gates;      ///< [n, Hkv, streams], logits; undefined: none.
+};
+
+/// Returns the output [n, Hq, dv] in the type of the inputs. `indices` are the
+/// selected blocks, int [lists, n, top], -1: none; undefined without a scorer.
+at::Tensor attendBySelection(const SelectionInputs &in,
+                             const runtime::PatternSelection &selection,
+                             const at::Tensor &indices);
+
+} // namespace tessera::models
