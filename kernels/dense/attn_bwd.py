@@ -1,10 +1,13 @@
 # kernels/dense/attn_bwd.py - causal flash attention, backward: dq by query rows, dk and dv by key tiles.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+"""The gradients of dense_fwd: p = exp(scale * q k^T - lse), ds = p * (do v^T - delta), dq = scale * ds k, dk = scale * ds^T q, dv = p^T do
+(FlashAttention 2, algorithm 2). Shapes as in kernels/attention/core.py; dq, dk and dv have those of q, k and v."""
 import triton
 import triton.language as tl
 from kernels.attention.backward_kv import backward_kv
 from kernels.attention.backward_q import backward_q
+from kernels.attention.configs import tile_configs
 from kernels.attention.core import Pattern, Rows, Sizes
 from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 
@@ -17,23 +20,13 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(
-    configs=[
-        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
-        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=2),
-        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
-    ],
-    key=["G", "D", "E"],
-)
+@triton.autotune(configs=tile_configs([(64, 64, 4, 1), (64, 64, 8, 2), (64, 32, 4, 2), (32, 64, 4, 2)]), key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
-def dense_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, nseq,
-                 G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-                 E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+def dense_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, nseq, G: tl.constexpr,
+                 D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dq of one tile of (token, head) rows; visits the keys that the forward pass visits."""
     backward_q(q, k, v, do, lse, delta, dq, None, None, None, None, CU, nseq, scale,
-               Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True),
-               Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
+               Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
 
 
 # tessera: types("q k v do dk dv: Rows(*TYPE:16, i32:16, i32:16)", "lse delta: Rows(*fp32:16, i32, 1)", "CU: *i32:16", "scale: fp32", "nseq: i32")
@@ -44,20 +37,10 @@ def dense_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: grid(H, T // BN + B)
-@triton.autotune(
-    configs=[
-        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
-        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
-        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
-    ],
-    key=["G", "D", "E"],
-)
+@triton.autotune(configs=tile_configs([(64, 64, 8, 1), (64, 64, 4, 1), (64, 32, 4, 2), (32, 64, 4, 2)]), key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
-def dense_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dk: Rows, dv: Rows, CU, scale, nseq,
-                   G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-                   E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+def dense_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dk: Rows, dv: Rows, CU, scale, nseq, G: tl.constexpr,
+                   D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dk and dv of one tile of keys; visits the query rows that attend to them, all heads of the group."""
     backward_kv(q, k, v, do, lse, delta, dk, dv, None, None, CU, nseq, scale,
-                Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True),
-                Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
+                Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)

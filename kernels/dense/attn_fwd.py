@@ -1,8 +1,10 @@
 # kernels/dense/attn_fwd.py - causal flash attention, forward.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+"""o = softmax(scale * q k^T) v over the keys 0 .. t of query t (FlashAttention 2, algorithm 1). Shapes as in kernels/attention/core.py."""
 import triton
 import triton.language as tl
+from kernels.attention.configs import FORWARD_CONFIGS
 from kernels.attention.core import Pattern, Rows, Sizes
 from kernels.attention.forward import forward
 from kernels.attention.masks import causal_keys, causal_mask, causal_queries
@@ -16,18 +18,10 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(
-    configs=[
-        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 128, "BN": 64}, num_warps=8, num_stages=2),
-        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=3),
-    ],
-    key=["G", "D", "E"],
-)
+@triton.autotune(configs=FORWARD_CONFIGS, key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
-def dense_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, CU, scale, nseq,
-              G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-              E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """One tile of (token, head) rows of one KV head: query t attends keys 0 .. t."""
+def dense_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, CU, scale, nseq, G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+              DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """One tile of (token, head) rows of one KV head."""
     forward(q, k, v, o, lse, None, None, CU, nseq, scale,
             Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)

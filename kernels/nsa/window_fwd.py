@@ -1,33 +1,28 @@
 # kernels/nsa/window_fwd.py - sliding-window attention, forward.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+"""o[t] = sum_s p[t, s] v[s] with p[t] = softmax(scale * q[t] k[s]) over the keys s = max(0, t-W+1) .. t (NSA, section 3.3.3), by
+FlashAttention 2, algorithm 1. Shapes as in kernels/attention/core.py."""
 import triton
 import triton.language as tl
+from kernels.attention.configs import FORWARD_CONFIGS
 from kernels.attention.core import Pattern, Rows, Sizes
 from kernels.attention.forward import forward
 from kernels.attention.masks import window_keys, window_mask, window_queries
 
 
-# tessera: types("Q K V O: *TYPE:16", "LSE: *fp32:16", "CU: *i32:16", "scale: fp32", "nseq slset: i32", "slseh: 1", "s*: i32:16")
+# tessera: types("q k v o: Rows(*TYPE:16, i32:16, i32:16)", "lse: Rows(*fp32:16, i32, 1)", "CU: *i32:16", "scale: fp32", "nseq: i32")
 # tessera: instance window_fwd_quick_f32(TYPE="fp32", G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
 # tessera: instance window_fwd_d64_f32(TYPE="fp32", G=4, W=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
-# tessera: instance window_fwd_paper_bf16(TYPE="bf16", slset="i32:16", G=16, W=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: instance window_fwd_paper_bf16(TYPE="bf16", lse="Rows(*fp32:16, i32:16, 1)", G=16, W=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(
-    configs=[
-        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 128, "BN": 64}, num_warps=8, num_stages=2),
-        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=3),
-    ],
-    key=["G", "D", "E"],
-)
+@triton.autotune(configs=FORWARD_CONFIGS, key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
-def window_fwd(Q, K, V, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
-               G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-               E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """One tile of (token, head) rows of one KV head: query t attends keys max(0, t-W+1) .. t."""
-    forward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(O, sot, soh), Rows(LSE, slset, slseh), None, None, CU, nseq, scale,
+def window_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, CU, scale, nseq, G: tl.constexpr, W: tl.constexpr, D: tl.constexpr,
+               DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """One tile of (token, head) rows of one KV head."""
+    forward(q, k, v, o, lse, None, None, CU, nseq, scale,
             Pattern((W,), window_mask, window_keys, window_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)

@@ -31,12 +31,6 @@ Launch &applyNamed(Launch &launch, const Attention &a) {
   return launch.integer("nseq", a.sequences);
 }
 
-// The tuples that both backward kernels read.
-Launch &addRows(Launch &launch, const Attention &a, const RowGradient &rows) {
-  launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("do", rows.gradO);
-  return launch.rows("lse", rows.lse).rows("delta", rows.delta);
-}
-
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.sequence(a.maxSeqlen).constant("G", a.group);
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
@@ -63,6 +57,11 @@ void runTokenTiles(Launch &launch, const Attention &a) {
 }
 
 } // namespace
+
+Launch &addRows(Launch &launch, const Attention &a, const RowGradient &rows) {
+  launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("do", rows.gradO);
+  return launch.rows("lse", rows.lse).rows("delta", rows.delta);
+}
 
 void wholeTokens(Launch &launch, int64_t group) {
   if (group > kLeastTileRows)

@@ -98,7 +98,7 @@ void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven);
 
 // How a branch's kernels differ from plain causal attention.
 struct Branch {
-  Constants constants;
+  Constants constants = {};
   std::vector<at::Tensor> afterInputs = {}; // pointers between V and O (or DO)
   std::vector<at::Tensor> afterCu = {};     // pointers behind CU
   // Integers between scale and the number of sequences.
@@ -112,7 +112,7 @@ struct Branch {
   std::optional<at::ScalarType> gradients = {};
   // Whether the kernels take tensors and their strides as tuples. Such kernels
   // have no arguments of their branch but constants.
-  bool tuples = false;
+  bool tuples = true;
   // Whether dq, dk and dv take wideTiles() where rows are not heavy, too.
   bool ownTiles = false;
 };
@@ -124,6 +124,10 @@ inline at::Tensor byTokens(const at::Tensor &lse) { return lse.t(); }
 // The lse that a backward op was given, [T, Hq]; throws Error for another
 // shape or type.
 at::Tensor lseRows(const Attention &a, const at::Tensor &lse);
+
+// The tuples that every backward kernel of attention reads: q, k, v, do, lse
+// and delta.
+Launch &addRows(Launch &launch, const Attention &a, const RowGradient &rows);
 
 // Kernels tiled over (token, head of the group) rows. The second returns o and
 // lse as the op does; lse and delta below are [T, Hq] with any strides.

@@ -42,7 +42,8 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                                    std::optional<double> scale) {
   const Attention a = check(Compressed::name, q, k, v, cuSeqlens, cuCmp,
                             maxSeqlen, length, stride, scale);
-  const Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  branch.tuples = false;
   return launchForward(a, branch, "kernels/nsa/cmp_fwd.py", "cmp_fwd");
 }
 
@@ -109,6 +110,7 @@ CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
   const char *file = "kernels/nsa/cmp_bwd.py";
   Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
   branch.ownTiles = true;
+  branch.tuples = false;
   if (stream)
     branch.constants.emplace_back("STREAM", 1);
   launchDq(a, branch, rows, to, file, "cmp_bwd_dq");

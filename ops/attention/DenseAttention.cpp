@@ -19,19 +19,13 @@ struct Dense {
   static constexpr const char *backwardName = "dense_attention_backward";
 };
 
-Branch branch() {
-  Branch branch;
-  branch.tuples = true;
-  return branch;
-}
-
 std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                                    const Tensor &v, const Tensor &cuSeqlens,
                                    int64_t maxSeqlen,
                                    std::optional<double> scale) {
   const Attention a =
       checkAttention(Dense::name, q, k, v, cuSeqlens, maxSeqlen, scale);
-  return launchForward(a, branch(), "kernels/dense/attn_fwd.py", "dense_fwd");
+  return launchForward(a, {}, "kernels/dense/attn_fwd.py", "dense_fwd");
 }
 
 std::tuple<Tensor, Tensor, Tensor> onePass(const Attention &a,
@@ -41,12 +35,8 @@ std::tuple<Tensor, Tensor, Tensor> onePass(const Attention &a,
                dk = emptyTensor(a.k.sizes(), numbers),
                dv = emptyTensor(a.v.sizes(), numbers);
   Launch launch("kernels/dense/attn_bwd_fused.py", "dense_bwd");
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
-  launch.tensor(rows.lse).tensor(rows.delta);
-  launch.tensor(dq).tensor(dk).tensor(dv).tensor(a.cuSeqlens).real(a.scale);
-  for (const Tensor &tensor :
-       {a.q, a.k, a.v, rows.gradO, dq, dk, dv, rows.lse, rows.delta})
-    launch.strides(tensor);
+  addRows(launch, a, rows).rows("dq", dq).rows("dk", dk).rows("dv", dv);
+  launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
   launch.constant("G", a.group).padded("D", "DP", a.keyDim);
   launch.padded("E", "EP", a.valueDim).sequence(a.maxSeqlen);
   wholeTokens(launch, a.group);
@@ -67,8 +57,8 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
     return onePass(a, rows);
   const char *file = "kernels/dense/attn_bwd.py";
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
-  launchDq(a, branch(), rows, {dq}, file, "dense_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, branch(), rows, file, "dense_bwd_dkdv");
+  launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");
+  auto [dk, dv] = launchDkDv(a, {}, rows, file, "dense_bwd_dkdv");
   return {dq, dk, dv};
 }
 

@@ -24,10 +24,11 @@ void streamForward(const KeyStreams &s, int stream, const Output &to) {
   if (s.window > 0 && stream == s.selects())
     return launchForward(s.attention, {{{"W", s.window}}},
                          "kernels/nsa/window_fwd.py", "window_fwd", to);
-  const Branch branch{
+  Branch branch{
       {{"L", s.extraLength}, {"STRIDE", s.extraStride}, {"STREAM", 1}},
       {},
       {s.extraCu}};
+  branch.tuples = false;
   launchForward(s.extra, branch, "kernels/nsa/cmp_fwd.py", "cmp_fwd", to);
 }
 

@@ -38,6 +38,7 @@ Branch branchOf(const Attention &a, const Selection &of,
   const int64_t selected = of.indices.size(2);
   Branch branch{{{"LSEL", of.length}, {"NSEL", selected}},
                 {lists.lists, lists.counts}};
+  branch.tuples = false;
   for (const auto &constant : keyRule(of))
     branch.constants.push_back(constant);
   if (a.group <= kLeastTileRows) // else it is set already

@@ -117,41 +117,54 @@ std::string Launch::ArgumentName::text() const {
 void Launch::bindNames() {
   const std::vector<std::string> &parameters = kernel->kernel().parameters();
   bound = names.size() == args.size() && names.size() == parameters.size();
-  for (size_t i = 0; bound && i < names.size(); ++i)
-    bound = names[i].is(parameters[i]);
-  if (bound) [[likely]]
-    return;
+  for (size_t to = 0; bound && to < names.size(); ++to) {
+    size_t from = to; // most are where they belong
+    while (from < names.size() && !names[from].is(parameters[to]))
+      ++from;
+    bound = from < names.size();
+    if (bound && from != to)
+      moveArgument(from, to);
+  }
+  if (!bound) [[unlikely]]
+    reportNames(parameters);
+}
+
+void Launch::moveArgument(size_t from, size_t to) {
+  std::rotate(args.data() + to, args.data() + from, args.data() + from + 1);
+  std::rotate(names.data() + to, names.data() + from, names.data() + from + 1);
+  if (scratchPlace == from)
+    scratchPlace = to;
+  else if (scratchPlace >= to && scratchPlace < from)
+    ++scratchPlace;
+}
+
+void Launch::reportNames(const std::vector<std::string> &parameters) const {
   const std::string of = "kernel `" + std::string(name) + "` ";
   if (names.size() != args.size())
     throw ArgumentError(of + "is given " + std::to_string(args.size()) +
                             " arguments, " + std::to_string(names.size()) +
                             " of them by name",
                         "give all arguments by name or none");
-  std::vector<Arg> ordered;
+  const std::span<const ArgumentName> all = names;
   std::string missing;
   for (const std::string &parameter : parameters) {
-    const size_t before = ordered.size();
-    for (size_t i = 0; i < names.size(); ++i)
-      if (names[i].is(parameter))
-        ordered.push_back(args[i]);
-    if (ordered.size() == before)
+    const auto given =
+        std::count_if(all.begin(), all.end(), [&](const ArgumentName &known) {
+          return known.is(parameter);
+        });
+    if (given == 0)
       missing += (missing.empty() ? "`" : ", `") + parameter + "`";
-    if (ordered.size() > before + 1)
+    if (given > 1)
       throw ArgumentError(of + "is given `" + parameter + "` twice",
                           "give each argument once");
   }
-  for (const ArgumentName &given : std::span(names.begin(), names.size()))
+  for (const ArgumentName &given : all)
     if (std::none_of(parameters.begin(), parameters.end(),
                      [&](const std::string &known) { return given.is(known); }))
       throw ArgumentError(
           of + "has no argument `" + given.text() + "`",
           nearestNameHint(given.text(), parameters, "arguments"));
-  if (!missing.empty())
-    throw ArgumentError(of + "needs " + missing, "give each of them by name");
-  args.clear();
-  for (const Arg &argument : ordered)
-    args.push_back(argument);
-  bound = true;
+  throw ArgumentError(of + "needs " + missing, "give each of them by name");
 }
 
 Launch &Launch::named(std::string_view parameter, std::string_view field) {
@@ -169,6 +182,10 @@ Launch &Launch::integer(std::string_view parameter, int64_t value) {
 
 Launch &Launch::real(std::string_view parameter, double value) {
   return named(parameter).real(value);
+}
+
+Launch &Launch::scratch(std::string_view parameter, at::ScalarType type) {
+  return named(parameter).scratch(type);
 }
 
 Launch &Launch::rows(std::string_view parameter, const at::Tensor &value) {

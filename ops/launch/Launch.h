@@ -65,6 +65,7 @@ public:
   Launch &tensor(std::string_view parameter, const at::Tensor &tensor);
   Launch &integer(std::string_view parameter, int64_t value);
   Launch &real(std::string_view parameter, double value);
+  Launch &scratch(std::string_view parameter, at::ScalarType type);
   // A tuple with the fields ptr, token and head: the tensor, and the strides of
   // its first two dimensions.
   Launch &rows(std::string_view parameter, const at::Tensor &tensor);
@@ -102,6 +103,10 @@ private:
   const PreparedLaunch &prepared();
   Launch &named(std::string_view parameter, std::string_view field = {});
   void bindNames();
+  void moveArgument(size_t from, size_t to);
+  // Throws ArgumentError for the first name that is wrong.
+  [[noreturn]] void
+  reportNames(const std::vector<std::string> &parameters) const;
 
   const std::string_view file, name, constexprs;
   const JitKernel *const source = nullptr; // in place of the texts

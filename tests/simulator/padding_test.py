@@ -66,7 +66,7 @@ class Launches:
         return f"{kernel} {self.dim}/{self.vdim} G={self.group}"
 
     def run(self, path, kernel, grid, tensors, outputs, middle, pairs, sizes, strided, **extra):
-        if path.startswith("dense/"):
+        if path.startswith("dense/") or kernel.startswith("window_"):
             got = executed(path, kernel, grid, *rows(*tensors, *outputs), *middle, G=self.group, **extra)
         else:
             got = executed(path, kernel, grid, *tensors, *outputs, *middle, *strides(*strided), G=self.group, **extra)

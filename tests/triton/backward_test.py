@@ -28,21 +28,14 @@ def delta_of(p, o):
     return delta
 
 
-def gradients(p, path, stem, k, v, o, lse, delta, cu, **extra):
+def gradients(p, path, stem, k, v, lse, delta, **extra):
     """dq, dk, dv by the *_bwd_dq and *_bwd_dkdv kernels of one file."""
     s = p.shape
     dq = fresh(p.T, p.hq, s.dim, dtype=s.dtype)
     dk, dv = fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
-    if stem == "dense":
-        given = (*cu, p.scale, p.B)
-        launch(path, "dense_bwd_dq", p.grid_rows(), *rows(p.q, k, v, p.do, lse, delta, dq), *given, G=s.group, **p.heads, **p.tiles)
-        launch(path, "dense_bwd_dkdv", p.grid(s.bn, k.shape[0])[::-1], *rows(p.q, k, v, p.do, lse, delta, dk, dv), *given, G=s.group,
-               **p.heads, **p.tiles)
-        return dq, dk, dv
-    launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse, delta, dq, *cu, p.scale, p.B,
-           *strides(p.q, k, v, p.do, dq, lse, delta), G=s.group, **extra, **p.heads, **p.tiles)
-    launch(path, stem + "_bwd_dkdv", p.grid(s.bn, k.shape[0])[::-1], p.q, k, v, p.do, lse, delta, dk, dv, *cu, p.scale, p.B,
-           *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group, **extra, **p.heads, **p.tiles)
+    given = dict(G=s.group, **extra, **p.heads, **p.tiles)
+    launch(path, stem + "_bwd_dq", p.grid_rows(), *rows(p.q, k, v, p.do, lse, delta, dq), p.cu, p.scale, p.B, **given)
+    launch(path, stem + "_bwd_dkdv", p.grid(s.bn, k.shape[0])[::-1], *rows(p.q, k, v, p.do, lse, delta, dk, dv), p.cu, p.scale, p.B, **given)
     return dq, dk, dv
 
 
@@ -50,8 +43,8 @@ def in_one_pass(p, k, v, lse, delta):
     """dq, dk, dv of dense attention by the kernel that computes every score once: fp32."""
     s = p.shape
     dq, dk, dv = fresh(p.T, p.hq, s.dim), fresh(p.T, s.hkv, s.dim), fresh(p.T, s.hkv, s.vdim)
-    launch("dense/attn_bwd_fused.py", "dense_bwd", (s.hkv, p.B), p.q, k, v, p.do, lse, delta, dq, dk, dv, p.cu, p.scale,
-           *strides(p.q, k, v, p.do, dq, dk, dv, lse, delta), G=s.group, D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), **p.tiles)
+    launch("dense/attn_bwd_fused.py", "dense_bwd", (s.hkv, p.B), *rows(p.q, k, v, p.do, lse, delta, dq, dk, dv), p.cu, p.scale,
+           G=s.group, D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), **p.tiles)
     return dq, dk, dv
 
 
@@ -143,7 +136,7 @@ def backward(shape):
         o, lse = p.window(dense)
         path, stem, extra = ("dense/attn_bwd.py", "dense", {}) if dense else ("nsa/window_bwd.py", "window", dict(W=s.w))
         delta = delta_of(p, o)
-        got = gradients(p, path, stem, p.k[2], p.v[2], o, lse, delta, (p.cu,), **extra)
+        got = gradients(p, path, stem, p.k[2], p.v[2], lse, delta, **extra)
         mask = ref.causal_mask(s.hkv) if dense else ref.window_mask(s.hkv, s.w)
         compare(stem + "_bwd", p, got, p.k[2], p.v[2], mask)
         if dense and not p.heads["DT"]:

@@ -245,13 +245,9 @@ class Problem:
 
     def window(self, dense=False):
         o, lse = self.outputs()
-        if dense:
-            launch("dense/attn_fwd.py", "dense_fwd", self.grid_rows(), *rows(self.q, self.k[2], self.v[2], o, lse), self.cu, self.scale,
-                   self.B, G=self.shape.group, **self.heads, **self.tiles)
-            return o, lse
-        path, name, extra = "nsa/window_fwd.py", "window_fwd", dict(W=self.shape.w)
-        launch(path, name, self.grid_rows(), self.q, self.k[2], self.v[2], o, lse, self.cu, self.scale, self.B,
-               *strides(self.q, self.k[2], self.v[2], o, lse), G=self.shape.group, **extra, **self.heads, **self.tiles)
+        path, name, extra = ("dense/attn_fwd.py", "dense_fwd", {}) if dense else ("nsa/window_fwd.py", "window_fwd", dict(W=self.shape.w))
+        launch(path, name, self.grid_rows(), *rows(self.q, self.k[2], self.v[2], o, lse), self.cu, self.scale, self.B, G=self.shape.group,
+               **extra, **self.heads, **self.tiles)
         return o, lse
 
     def combine(self, branches, softmax, tau, bt=16):
@@ -263,7 +259,7 @@ class Problem:
 
 
 class Rows(NamedTuple):
-    """A tensor as the kernels in kernels/dense take it."""
+    """A tensor as the kernels of attention take it."""
     ptr: torch.Tensor
     token: int
     head: int

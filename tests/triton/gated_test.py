@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from cases import Problem, each_shape, strides
+from cases import Problem, each_shape, rows, strides
 from launcher import LIMITS, cdiv, check, dot_limit, equal, fresh, launch, pow2
 from inverse import chunk_tokens, inverse_index, selected_dkdv
 from parts import compressed_dkdv
@@ -71,15 +71,6 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
     lse, delta, dlogits = gate_rows(p, branches, lses, gates, softmax, tau)
     dq, pairs = fresh(p.T, p.hq, s.dim, dtype=s.dtype), []
 
-    def branch(i, path, stem, k, v, cu, accumulate, **extra):
-        rest = dict(G=s.group, **extra, **p.heads, **p.tiles)
-        launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse[i], delta[i], dq, *cu, p.scale, p.B,
-               *strides(p.q, k, v, p.do, dq, lse[i], delta[i]), **rest, ACCUMULATE=accumulate)
-        dk, dv = fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
-        launch(path, stem + "_bwd_dkdv", p.grid(s.bn, k.shape[0])[::-1], p.q, k, v, p.do, lse[i], delta[i], dk, dv, *cu, p.scale, p.B,
-               *strides(p.q, k, v, p.do, dk, dv, lse[i], delta[i]), **rest)
-        return dk, dv
-
     launch("nsa/cmp_bwd.py", "cmp_bwd_dq", p.grid_rows(), p.q, kc, vc, p.do, lse[0], delta[0], dq, p.cu, p.cu_cmp, p.scale, p.B,
            *strides(p.q, kc, vc, p.do, dq, lse[0], delta[0]), G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles, ACCUMULATE=0)
     parts = compressed_dkdv(p, kc, vc, lse[0], delta[0], 24, 3, add_up=False)      # the selected branch's launch adds up both
@@ -95,7 +86,12 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
     check(f"gated.dq by token ({s})", by_token, dq.double(), dot_limit(s.dtype))
     check(f"gated.dq packed ({s})", packed, dq.double(), dot_limit(s.dtype))
     pairs.append(selected_dkdv(p, inverse_index(p, idx), lse[1], delta[1], chunk_tokens(p), also=parts)[:2])
-    pairs.append(branch(2, "nsa/window_bwd.py", "window", p.k[2], p.v[2], (p.cu,), 1, W=s.w))
+    k, v = p.k[2], p.v[2]
+    dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
+    given, tile = (p.cu, p.scale, p.B), dict(G=s.group, W=s.w, **p.heads, **p.tiles)
+    launch("nsa/window_bwd.py", "window_bwd_dq", p.grid_rows(), *rows(p.q, k, v, p.do, lse[2], delta[2], dq), *given, **tile, ACCUMULATE=1)
+    launch("nsa/window_bwd.py", "window_bwd_dkdv", p.grid(s.bn)[::-1], *rows(p.q, k, v, p.do, lse[2], delta[2], dk, dv), *given, **tile)
+    pairs.append((dk, dv))
     return dq, pairs, dlogits
 
 

@@ -1,0 +1,14 @@
+# kernels/attention/configs.py - the configurations of triton.autotune that kernels of attention share.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+
+
+def tile_configs(sizes):
+    """A configuration for each (BM, BN, num_warps, num_stages); the first is the default."""
+    return [triton.Config({"BM": rows, "BN": keys}, num_warps=warps, num_stages=stages) for rows, keys, warps, stages in sizes]
+
+
+FORWARD_CONFIGS = tile_configs([(64, 64, 4, 2), (128, 64, 8, 2), (64, 32, 4, 3)])
+DQ_CONFIGS = tile_configs([(128, 32, 4, 1), (64, 64, 4, 1), (64, 64, 8, 2), (64, 32, 4, 2), (32, 64, 4, 2)])
+DKDV_CONFIGS = tile_configs([(32, 64, 4, 2), (64, 64, 8, 1), (64, 64, 4, 1), (64, 32, 4, 2)])
