@@ -39,8 +39,12 @@ def window_queries(pos0, pos1, length, head0, head1, extra):
 
 @triton.jit
 def compressed_count(t, extra):
-    """extra is (L, STRIDE): compressed token i holds tokens i * STRIDE .. i * STRIDE + L - 1. How many end at token t or before."""
-    return tl.maximum(t + 1 - extra[0] + extra[1], 0) // extra[1]
+    """extra is (L, STRIDE, keys): compressed token i holds tokens i * STRIDE .. i * STRIDE + L - 1. How many end at token t or before (NSA,
+    equation 7), at most `keys` unless it is None."""
+    count = tl.maximum(t + 1 - extra[0] + extra[1], 0) // extra[1]
+    if extra[2] is not None:
+        count = tl.minimum(count, extra[2])
+    return count
 
 
 @triton.jit
@@ -60,24 +64,8 @@ def compressed_queries(pos0, pos1, length, head0, head1, extra):
 
 @triton.jit
 def stream_sizes(inputs, sequence):
-    """inputs is (L, STRIDE, CU): extra becomes (L, STRIDE, keys of the sequence)."""
+    """inputs is (L, STRIDE, CU): extra becomes (L, STRIDE, keys of the sequence), which may be fewer than its tokens suffice for."""
     return inputs[0], inputs[1], tl.load(inputs[2] + sequence + 1) - tl.load(inputs[2] + sequence)
-
-
-@triton.jit
-def stream_count(t, extra):
-    """compressed_count of a sequence that may have fewer keys than its tokens suffice for."""
-    return tl.minimum(compressed_count(t, extra), extra[2])
-
-
-@triton.jit
-def stream_mask(t, pos, head, extra):
-    return pos < stream_count(t, extra)
-
-
-@triton.jit
-def stream_keys(t0, t1, length, head0, head1, extra):
-    return 0, 0, stream_count(t0, extra), stream_count(t1, extra)
 
 
 @triton.jit

@@ -4,11 +4,8 @@
 import triton
 import triton.language as tl
 from kernels.attention.core import LOG2E
+from kernels.selection.top_blocks import NOTHING, best_places, block_keys, keep_best, store_places
 from kernels.tiles import find_tile, load_live_rows, load_rows
-
-
-NOTHING = tl.constexpr(-(1 << 33))               # less than every key of a block
-FORCED = tl.constexpr(0x7f800000)                # the code of infinity
 
 
 # tessera: types("Q K: *TYPE:16", "LSE SCORES: *fp32:16", "IDX CU CU_CMP: *i32:16", "scale: fp32", "T nseq nscore slset: i32", "slseh: 1", "s*: i32:16")
@@ -19,13 +16,8 @@ FORCED = tl.constexpr(0x7f800000)                # the code of infinity
 # tessera: cpu(BM=64, BJ=16)
 # tessera: space(BM=[32, 64, 128], BJ=[8, 16, 32], where=GB <= BM)
 # tessera: grid(T // (BM // GB) + B, H)
-@triton.autotune(
-    configs=[
-        triton.Config({"BM": 64, "BJ": 16}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 128, "BJ": 16}, num_warps=8, num_stages=2),
-    ],
-    key=["G", "D", "NSEL"],
-)
+@triton.autotune(configs=[triton.Config({"BM": 64, "BJ": 16}, num_warps=4, num_stages=2), triton.Config({"BM": 128, "BJ": 16}, num_warps=8, num_stages=2)],
+                 key=["G", "D", "NSEL"])
 @triton.jit(do_not_specialize=["T", "nscore", "nseq"])
 def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt, sqh, skt, skh, slset, slseh,
                  G: tl.constexpr, GB: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr,
@@ -76,7 +68,6 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
 
     cols = tl.arange(0, R * BJ)
     lane = tl.arange(0, BJ)
-    slot = tl.arange(0, W)
     carry = tl.zeros((BT, BJ), tl.float32)
     best = tl.full((BT, W), NOTHING, tl.int64)           # code of the score (a float's bits), 2^31 - 1 - index: descending
     for j0 in range(0, last // LSEL + 1, BJ):
@@ -121,20 +112,6 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
             cells = SCORES + (group * T + start + t0) * nscore
             tl.store(cells + (rel * nscore)[:, None] + j[None, :], score,
                      mask=live[:, None] & (j[None, :] <= current[:, None]) & (j[None, :] < nscore))
-        code = tl.where(score == score, tl.minimum(score, 3.0e38).to(tl.int32, bitcast=True), -1)
-        code = tl.where((j[None, :] < NINIT) | (j[None, :] > current[:, None] - NLOCAL), FORCED, code)
-        key = (code.to(tl.int64) << 32) | (2147483647 - j)[None, :].to(tl.int64)
-        key = tl.where(j[None, :] <= current[:, None], key, NOTHING)
+        best = keep_best(best, block_keys(score, tl.broadcast_to(j[None, :], (BT, BJ)), j, current, NINIT, NLOCAL), BJ, W, NOTHING)
 
-        # Of two sorted lists, one upside down, the greater of each pair are the best of both.
-        key = tl.sort(key)
-        if W > BJ:
-            there = lane[:, None] + (W - BJ) == slot[None, :]
-            key = tl.max(tl.where(there[None, :, :], key[:, :, None], NOTHING), 1)
-        best = tl.sort(tl.maximum(best, key), descending=True)
-
-    index = tl.where((best > NOTHING) & (slot < NSEL)[None, :], 2147483647 - best.to(tl.int32), 2147483647)
-    index = tl.sort(index)                               # ascending, -1 after the last
-    out = IDX + (group * T + start + t0) * NSEL
-    tl.store(out + (rel * NSEL)[:, None] + slot[None, :], tl.where(index == 2147483647, -1, index),
-             mask=live[:, None] & (slot < NSEL)[None, :])
+    store_places(IDX + (group * T + start + t0) * NSEL + rel * NSEL, best_places(best, NSEL, W), live, 1, NSEL, W)

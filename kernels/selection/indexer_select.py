@@ -66,7 +66,8 @@ def indexer_select(Q, K, WEIGHT, IDX, TOKENS, CU, CUK, T, nseq, sqt, sql, sqh, s
         score = tl.where((column % BP < BLOCK)[None, :] & (pos[None, :] <= newest[:, None]), score, float("-inf"))
         score, offset = tl.max(tl.reshape(score, (BT, BJ, BP)), 2, return_indices=True)
         block = j0 + tl.arange(0, BJ)
-        best = keep_best(best, block_keys(score, block[None, :] * BLOCK + offset, block, tl.where(newest < 0, -1, newest // BLOCK), FIRST, LOCAL), BJ, W)
+        own = tl.where(newest < 0, -1, newest // BLOCK)
+        best = keep_best(best, block_keys(score, block[None, :] * BLOCK + offset, block, own, FIRST, LOCAL), BJ, W, NOTHING)
     place = best_places(best, TOP, W)
     row = (list_number * T + start + t) * TOP
     live = t0 + tl.arange(0, BT) < length

@@ -76,6 +76,6 @@ def pooled_select(Q, POOL, IDX, CU, T, nseq, sqt, sqh, spt, sph,
             if DT:
                 score = tl.dot(q2, tl.trans(load_rows(pooled + DP, at, D - DP, DT)).to(q.dtype), score)
         place = tl.broadcast_to(block[None, :], (BT, BJ))
-        best = keep_best(best, block_keys(score, place, block, own, FIRST, LOCAL), BJ, W)
+        best = keep_best(best, block_keys(score, place, block, own, FIRST, LOCAL), BJ, W, NOTHING)
     out = IDX + (list_number * T + start + t0 + rel) * TOP
     store_places(out, best_places(best, TOP, W), t0 + tl.arange(0, BT) < length, 1, TOP, W)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A block has a key of 64 bits: its score in an order of integers in the upper half, and 2^31 - 1 - place in the lower half. The place is the
 number of the block, or the position of a token inside it. So a larger key is a higher score, and of equal scores the earlier place. The
-scorers in this folder use it."""
+scorers in this folder and in kernels/nsa use it."""
 import triton
 import triton.language as tl
 
@@ -24,15 +24,15 @@ def block_keys(score, place, block, own, FIRST: tl.constexpr, LOCAL: tl.constexp
 
 
 @triton.jit
-def keep_best(best, key, BJ: tl.constexpr, W: tl.constexpr):
-    """The W largest of best [BT, W], which descends, and key [BT, BJ], descending; BJ <= W.
+def keep_best(best, key, BJ: tl.constexpr, W: tl.constexpr, LEAST: tl.constexpr):
+    """The W largest of best [BT, W], which descends, and key [BT, BJ], descending; BJ <= W. LEAST is not more than any of them.
 
     Of two sorted lists, one in the other order, the larger of each pair are the W largest of both.
     """
     key = tl.sort(key)
     if W > BJ:
         moved = tl.arange(0, BJ)[:, None] + (W - BJ) == tl.arange(0, W)[None, :]
-        key = tl.max(tl.where(moved[None, :, :], key[:, :, None], NOTHING), 1)
+        key = tl.max(tl.where(moved[None, :, :], key[:, :, None], LEAST), 1)
     return tl.sort(tl.maximum(best, key), descending=True)
 
 

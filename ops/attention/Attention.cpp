@@ -16,19 +16,14 @@
 namespace tessera::runtime {
 namespace {
 
-void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
-  launch.real(a.scale);
-  for (const int64_t value : branch.afterScale)
-    launch.integer(value);
-  launch.integer(a.sequences);
-  for (const int64_t value : branch.afterSequences)
-    launch.integer(value);
-}
-
 // What follows the tuples of a kernel that has them.
-Launch &applyNamed(Launch &launch, const Attention &a) {
+void applyNamed(Launch &launch, const Attention &a, const Branch &branch) {
   launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
-  return launch.integer("nseq", a.sequences);
+  launch.integer("nseq", a.sequences);
+  for (const auto &[name, tensor] : branch.tensors)
+    launch.tensor(name, tensor);
+  for (const auto &[name, value] : branch.integers)
+    launch.integer(name, value);
 }
 
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
@@ -189,15 +184,13 @@ void launchForward(const Attention &a, const Branch &branch, const char *file,
   Launch launch(file, kernel);
   if (branch.tuples) {
     launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("o", to.o);
-    applyNamed(launch.rows("lse", to.lse), a);
+    applyNamed(launch.rows("lse", to.lse), a, branch);
   } else {
     launch.tensor(a.q).tensor(a.k).tensor(a.v);
     for (const at::Tensor &tensor : branch.afterInputs)
       launch.tensor(tensor);
     launch.tensor(to.o).tensor(to.lse).tensor(a.cuSeqlens);
-    for (const at::Tensor &tensor : branch.afterCu)
-      launch.tensor(tensor);
-    applyScale(launch, a, branch);
+    launch.real(a.scale).integer(a.sequences);
     launch.strides(a.q).strides(a.k).strides(a.v);
     launch.strides(to.o).strides(to.lse);
   }
@@ -218,16 +211,14 @@ void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
               const QueryGradient &to, const char *file, const char *kernel) {
   Launch launch(file, kernel, backwardOptions(a));
   if (branch.tuples) {
-    applyNamed(addRows(launch, a, rows).rows("dq", to.dq), a);
+    applyNamed(addRows(launch, a, rows).rows("dq", to.dq), a, branch);
   } else {
     launch.tensor(a.q).tensor(a.k).tensor(a.v);
     for (const at::Tensor &tensor : branch.afterInputs)
       launch.tensor(tensor);
     launch.tensor(rows.gradO).tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
     launch.tensor(a.cuSeqlens);
-    for (const at::Tensor &tensor : branch.afterCu)
-      launch.tensor(tensor);
-    applyScale(launch, a, branch);
+    launch.real(a.scale).integer(a.sequences);
     launch.strides(a.q).strides(a.k).strides(a.v);
     launch.strides(rows.gradO).strides(to.dq);
     launch.strides(rows.lse).strides(rows.delta);
@@ -249,16 +240,12 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
   Launch launch(file, kernel, backwardOptions(a));
   if (branch.tuples) {
     addRows(launch, a, rows).rows("dk", dk).rows("dv", dv);
-    applyNamed(launch, a);
+    applyNamed(launch, a, branch);
   } else {
     launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
     launch.tensor(rows.lse).tensor(rows.delta);
-    for (const at::Tensor &tensor : branch.afterRows)
-      launch.tensor(tensor);
     launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
-    for (const at::Tensor &tensor : branch.afterCu)
-      launch.tensor(tensor);
-    applyScale(launch, a, branch);
+    launch.real(a.scale).integer(a.sequences);
     launch.strides(a.q)
         .strides(a.k)
         .strides(a.v)

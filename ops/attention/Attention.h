@@ -100,18 +100,13 @@ void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven);
 struct Branch {
   Constants constants = {};
   std::vector<at::Tensor> afterInputs = {}; // pointers between V and O (or DO)
-  std::vector<at::Tensor> afterCu = {};     // pointers behind CU
-  // Integers between scale and the number of sequences.
-  std::vector<int64_t> afterScale = {};
-  // Of dk and dv: pointers between DELTA and DK, integers behind the number of
-  // sequences, and programs of each tile of keys.
-  std::vector<at::Tensor> afterRows = {};
-  std::vector<int64_t> afterSequences = {};
-  int64_t parts = 1;
+  // Arguments in addition to those of plain causal attention, by name.
+  std::vector<std::pair<const char *, at::Tensor>> tensors = {};
+  Constants integers = {};
+  int64_t parts = 1; // programs of each tile of keys
   // Type of dk and dv; by default that of k.
   std::optional<at::ScalarType> gradients = {};
-  // Whether the kernels take tensors and their strides as tuples. Such kernels
-  // have no arguments of their branch but constants.
+  // Whether the kernels take tensors and their strides as tuples.
   bool tuples = true;
   // Whether dq, dk and dv take wideTiles() where rows are not heavy, too.
   bool ownTiles = false;

@@ -10,9 +10,28 @@ namespace branch_sums_op {
 
 constexpr const char *file = "kernels/nsa/bwd_sum.py";
 
-void headSizes(Launch &launch, const Attention &a) {
+void commonArguments(Launch &launch, const Attention &a) {
+  launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
+  launch.integer("nseq", a.sequences);
   launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
+}
+
+void chunkArguments(Launch &launch, const ListChunks &chunks) {
+  launch.tensor("PART", chunks.part).tensor("PTR", chunks.offsets);
+  launch.rows("dk", chunks.dk).rows("dv", chunks.dv);
+  launch.integer("nblk", chunks.blocks).integer("chunks", chunks.part.size(1));
+  launch.constant("LSEL", chunks.selectionLength);
+  launch.constant("CHUNK", chunks.chunk);
+}
+
+// The names of the sums and of the gradients differ where both branches are
+// added up.
+void partArguments(Launch &launch, const CompressedParts &parts,
+                   const char *sums, const char *dk, const char *dv) {
+  launch.tensor(sums, parts.part).rows(dk, parts.dk).rows(dv, parts.dv);
+  launch.tensor("CU_CMP", parts.cuCmp).integer("parts", parts.parts);
+  launch.constant("SPAN", kPartTokens);
 }
 
 int64_t programsOf(const Attention &a, const CompressedParts &parts,
@@ -30,24 +49,16 @@ int64_t programsOf(const ListChunks &chunks, int64_t rows) {
 void addParts(const Attention &a, const CompressedParts &parts) {
   using namespace branch_sums_op;
   Launch launch(file, "cmp_bwd_sum");
-  launch.tensor(parts.part).tensor(parts.dk).tensor(parts.dv);
-  launch.tensor(a.cuSeqlens).tensor(parts.cuCmp).real(a.scale);
-  launch.integer(a.sequences).integer(parts.parts);
-  launch.strides(parts.dk).strides(parts.dv).constant("SPAN", kPartTokens);
-  headSizes(launch, a);
+  partArguments(launch, parts, "PART", "dk", "dv");
+  commonArguments(launch, a);
   launch.run(a.keyHeads, programsOf(a, parts, launch.tile("BR")));
 }
 
 void addChunks(const Attention &a, const ListChunks &chunks) {
   using namespace branch_sums_op;
   Launch launch(file, "select_bwd_sum");
-  launch.tensor(chunks.part).tensor(chunks.offsets).tensor(chunks.dk);
-  launch.tensor(chunks.dv).tensor(a.cuSeqlens).real(a.scale);
-  launch.integer(a.sequences).integer(chunks.blocks);
-  launch.integer(chunks.part.size(1)).strides(chunks.dk).strides(chunks.dv);
-  launch.constant("LSEL", chunks.selectionLength);
-  launch.constant("CHUNK", chunks.chunk);
-  headSizes(launch, a);
+  chunkArguments(launch, chunks);
+  commonArguments(launch, a);
   launch.run(a.keyHeads, programsOf(chunks, launch.tile("BR")));
 }
 
@@ -55,16 +66,9 @@ void addBoth(const Attention &a, const ListChunks &chunks,
              const CompressedParts &parts) {
   using namespace branch_sums_op;
   Launch launch(file, "branch_bwd_sum");
-  launch.tensor(chunks.part).tensor(chunks.offsets).tensor(chunks.dk);
-  launch.tensor(chunks.dv).tensor(parts.part).tensor(parts.dk);
-  launch.tensor(parts.dv).tensor(a.cuSeqlens).tensor(parts.cuCmp);
-  launch.real(a.scale).integer(a.sequences).integer(chunks.blocks);
-  launch.integer(chunks.part.size(1)).integer(parts.parts);
-  launch.strides(chunks.dk).strides(chunks.dv);
-  launch.strides(parts.dk).strides(parts.dv);
-  launch.constant("LSEL", chunks.selectionLength);
-  launch.constant("CHUNK", chunks.chunk).constant("SPAN", kPartTokens);
-  headSizes(launch, a);
+  chunkArguments(launch, chunks);
+  partArguments(launch, parts, "CPART", "cdk", "cdv");
+  commonArguments(launch, a);
   const int64_t rows = launch.tile("BR");
   launch.run(a.keyHeads, programsOf(chunks, rows) + programsOf(a, parts, rows));
 }

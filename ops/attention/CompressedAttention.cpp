@@ -42,8 +42,8 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                                    std::optional<double> scale) {
   const Attention a = check(Compressed::name, q, k, v, cuSeqlens, cuCmp,
                             maxSeqlen, length, stride, scale);
-  Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
-  branch.tuples = false;
+  Branch branch{{{"L", length}, {"STRIDE", stride}}};
+  branch.tensors = {{"CU_CMP", cuCmp}};
   return launchForward(a, branch, "kernels/nsa/cmp_fwd.py", "cmp_fwd");
 }
 
@@ -108,9 +108,9 @@ CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
                                     const RowGradient &rows,
                                     const QueryGradient &to, bool stream) {
   const char *file = "kernels/nsa/cmp_bwd.py";
-  Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  Branch branch{{{"L", length}, {"STRIDE", stride}}};
+  branch.tensors = {{"CU_CMP", cuCmp}};
   branch.ownTiles = true;
-  branch.tuples = false;
   if (stream)
     branch.constants.emplace_back("STREAM", 1);
   launchDq(a, branch, rows, to, file, "cmp_bwd_dq");
@@ -127,8 +127,8 @@ CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
       {parts > 1 ? a.k.size(0) : 0, a.keyHeads, parts, a.keyDim + a.valueDim},
       rows.lse.options());
   branch.constants.emplace_back("SPAN", kPartTokens);
-  branch.afterRows = {made.part};
-  branch.afterSequences = {parts};
+  branch.tensors.emplace_back("PART", made.part);
+  branch.integers = {{"parts", parts}};
   std::tie(made.dk, made.dv) =
       launchDkDv(a, branch, rows, file, "cmp_bwd_dkdv");
   return made;

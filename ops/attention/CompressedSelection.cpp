@@ -41,15 +41,16 @@ int64_t reach(const SelectionSizes &o) {
 std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
                                  const SelectionSizes &o, int64_t blocks,
                                  int64_t ahead, const Tensor &indices) {
-  Tensor out = a.emptyOutput(), lse = a.emptyRows();
+  const Tensor out = a.emptyOutput(), lse = a.emptyRows();
+  const Tensor noScores = at::empty({4}, lse.options()); // STORE = 0
   Launch launch("kernels/nsa/cmp_select_fwd.py", "cmp_select_fwd");
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(out).tensor(lse);
-  // With STORE = 0 nothing is written to SCORES.
-  launch.tensor(indices).tensor(at::empty({4}, lse.options()));
-  launch.scratch(at::kFloat);
-  launch.tensor(a.cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
-  launch.integer(a.sequences).integer(0).integer(blocks).integer(ahead);
-  launch.strides(a.q).strides(a.k).strides(a.v).strides(out).strides(lse);
+  launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("o", out);
+  launch.rows("lse", lse).tensor("IDX", indices);
+  launch.tensor("SCORES", noScores).scratch("SUMS", at::kFloat);
+  launch.tensor("CU", a.cuSeqlens).tensor("CU_CMP", cuCmp);
+  launch.real("scale", a.scale).integer("T", a.tokens);
+  launch.integer("nseq", a.sequences).integer("nscore", 0);
+  launch.integer("blocks", blocks).integer("ahead", ahead);
   launch.constant("G", a.group).constant("L", o.length);
   launch.constant("STRIDE", o.stride).constant("LSEL", o.selectionLength);
   launch.padded("NSEL", "NP", o.selected).constant("NINIT", o.initialBlocks);

@@ -25,10 +25,8 @@ void streamForward(const KeyStreams &s, int stream, const Output &to) {
     return launchForward(s.attention, {{{"W", s.window}}},
                          "kernels/nsa/window_fwd.py", "window_fwd", to);
   Branch branch{
-      {{"L", s.extraLength}, {"STRIDE", s.extraStride}, {"STREAM", 1}},
-      {},
-      {s.extraCu}};
-  branch.tuples = false;
+      {{"L", s.extraLength}, {"STRIDE", s.extraStride}, {"STREAM", 1}}};
+  branch.tensors = {{"CU_CMP", s.extraCu}};
   launchForward(s.extra, branch, "kernels/nsa/cmp_fwd.py", "cmp_fwd", to);
 }
 

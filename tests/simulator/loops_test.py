@@ -39,10 +39,15 @@ def loop_of_select_fwd():
     return lines
 
 
+def rows(names, types):
+    """Types of tensors that a kernel takes as tuples."""
+    return "".join(f"{name}=({types}), " for name in names.split())
+
+
 def cmp_fwd():
     """16 heads, head size 192 in one slice and 128, bf16: q, k and v are larger than the registers, and one block fills an SM anyway."""
-    return ptx_of("nsa/cmp_fwd.py", "cmp_fwd", "Q=*bf16:16, K=*bf16:16, V=*bf16:16, O=*bf16:16, LSE=*fp32:16, CU=*i32:16, CU_CMP=*i32:16, "
-                  f"scale=fp32, nseq=i32, {STRIDES.format(k=':16')}, sot=i32:16, soh=i32:16, slset=i32, slseh=i32", 2,
+    return ptx_of("nsa/cmp_fwd.py", "cmp_fwd", rows("q k v o", "*bf16:16, i32:16, i32:16") + rows("lse", "*fp32:16, i32, i32")
+                  + "CU=*i32:16, CU_CMP=*i32:16, scale=fp32, nseq=i32", 2,
                   G=16, L=32, STRIDE=16, D=192, DP=256, DT=0, E=128, EP=128, BM=64, BN=64)
 
 

@@ -65,12 +65,8 @@ class Launches:
     def name(self, kernel):
         return f"{kernel} {self.dim}/{self.vdim} G={self.group}"
 
-    def run(self, path, kernel, grid, tensors, outputs, middle, pairs, sizes, strided, **extra):
-        if path.startswith("dense/") or kernel.startswith("window_"):
-            got = executed(path, kernel, grid, *rows(*tensors, *outputs), *middle, G=self.group, **extra)
-        else:
-            got = executed(path, kernel, grid, *tensors, *outputs, *middle, *strides(*strided), G=self.group, **extra)
-        compare(self.name(kernel), got, pairs, sizes)
+    def run(self, path, kernel, grid, args, pairs, sizes, **extra):
+        compare(self.name(kernel), executed(path, kernel, grid, *args, G=self.group, **extra), pairs, sizes)
 
     def branch(self, path, stem, k, v, cu, extra, pairs, key_pairs):
         """Forward, dq, dk and dv of a branch without indices."""
@@ -78,19 +74,14 @@ class Launches:
         forward = {"dense/attn_bwd.py": "dense/attn_fwd.py"}.get(path, path.replace("_bwd", "_fwd"))
         heads = dict(**extra, **p.heads, **p.tiles)
         o, lse = p.outputs()
-        self.run(forward, stem + "_fwd", p.grid_rows(), (p.q, k, v), (o, lse), (*cu, p.scale, p.B), pairs, d + e,
-                 (p.q, k, v, o, lse), **heads)
-        lse = delta = self.rows
+        sequences = (*cu, p.scale, p.B)
+        self.run(forward, stem + "_fwd", p.grid_rows(), (*rows(p.q, k, v, o, lse), *sequences), pairs, d + e, **heads)
         dq, dk, dv = (fresh(*x.shape, dtype=x.dtype) for x in (p.q, k, v))
-        given = (p.q, k, v, p.do, lse, delta)
-        self.run(path, stem + "_bwd_dq", p.grid_rows(), given, (dq,), (*cu, p.scale, p.B), pairs, 2 * d + e,
-                 (p.q, k, v, p.do, dq, lse, delta), **heads)
+        given = rows(p.q, k, v, p.do, self.rows, self.rows)
+        self.run(path, stem + "_bwd_dq", p.grid_rows(), (*given, *rows(dq), *sequences), pairs, 2 * d + e, **heads)
         if stem == "cmp":                        # in one part: PART is not touched
-            given, cu, heads = (*given, self.rows), (*cu, p.scale, p.B, 1), dict(**heads, SPAN=256)
-        else:
-            cu = (*cu, p.scale, p.B)
-        self.run(path, stem + "_bwd_dkdv", p.grid(TILE, k.shape[0])[::-1], given, (dk, dv), cu, key_pairs,
-                 2 * d + 2 * e, (p.q, k, v, p.do, dk, dv, lse, delta), **heads)
+            given, sequences, heads = (*given, self.rows), (*sequences, 1), dict(**heads, SPAN=256)
+        self.run(path, stem + "_bwd_dkdv", p.grid(TILE, k.shape[0])[::-1], (*given, *rows(dk, dv), *sequences), key_pairs, 2 * d + 2 * e, **heads)
 
     def selected(self):
         p, d, e = self.p, self.dim, self.vdim
@@ -98,23 +89,23 @@ class Launches:
         dq, dk, dv = (fresh(*x.shape, dtype=x.dtype) for x in (p.q, k, v))
         extra = dict(LSEL=64, NSEL=4, **p.heads, **p.tiles)
         walked = p.lists(self.idx, TILE // self.group)
-        o, rows = p.outputs()
-        self.run("nsa/select_list_fwd.py", "select_list_fwd", p.grid_rows(), (p.q, k, v, *walked), (o, rows), (p.cu, p.scale, p.B),
-                 self.dense, d + e, (p.q, k, v, o, rows), **extra)
-        self.run("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", p.grid_rows(), (p.q, k, v, *walked, p.do, lse, delta), (dq,),
-                 (p.cu, p.scale, p.B), self.dense, 2 * d + e, (p.q, k, v, p.do, dq, lse, delta), **extra)
+        o, sums = p.outputs()
+        self.run("nsa/select_list_fwd.py", "select_list_fwd", p.grid_rows(), (p.q, k, v, *walked, o, sums, p.cu, p.scale, p.B, *strides(p.q, k, v, o, sums)),
+                 self.dense, d + e, **extra)
+        self.run("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", p.grid_rows(), (p.q, k, v, *walked, p.do, lse, delta, dq, p.cu, p.scale, p.B,
+                 *strides(p.q, k, v, p.do, dq, lse, delta)), self.dense, 2 * d + e, **extra)
         lists = [torch.arange(64 * j, TOKENS) for j in range(4)]
         ptr = torch.tensor([[0] + [sum(map(len, lists[:j + 1])) for j in range(4)]], dtype=torch.int32)
         inverse = torch.cat(lists).to(torch.int32).reshape(1, -1)
-        self.run("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (1, 4), (p.q, k, v, p.do, lse, delta, ptr, inverse, self.rows), (dk, dv),
-                 (p.cu, p.scale, p.T, p.B, 4), self.dense_keys, 2 * d + 2 * e, (p.q, k, v, p.do, dk, dv, lse, delta), CHUNK=TOKENS * 4 + 1, **extra)
+        self.run("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (1, 4), (p.q, k, v, p.do, lse, delta, ptr, inverse, self.rows, dk, dv,
+                 p.cu, p.scale, p.T, p.B, 4, *strides(p.q, k, v, p.do, dk, dv, lse, delta)), self.dense_keys, 2 * d + 2 * e, CHUNK=TOKENS * 4 + 1, **extra)
 
     def swept(self):
         """Compressed attention and the selection: the tensor instructions of the attention alone."""
         p, (o, lse), idx, tiles = self.p, self.p.outputs(), fresh(1, TOKENS, 4, dtype=torch.int32), self.p.grid_rows()
         sums = fresh(tiles[0], (2 * 16 + 1) * TILE + pow2(TILE // self.group) * 16)
-        self.run("nsa/cmp_select_fwd.py", "cmp_select_fwd", tiles, (p.q, self.kc, self.vc), (o, lse, idx, lse, sums),
-                 (p.cu, p.cu_cmp, p.scale, p.T, p.B, 0, 4, 0), self.seen, self.dim + self.vdim, (p.q, self.kc, self.vc, o, lse), **COMPRESSED,
+        self.run("nsa/cmp_select_fwd.py", "cmp_select_fwd", tiles, (*rows(p.q, self.kc, self.vc, o, lse), idx, lse, sums, p.cu,
+                 p.cu_cmp, p.scale, p.T, p.B, 0, 4, 0), self.seen, self.dim + self.vdim, **COMPRESSED,
                  LSEL=64, NSEL=4, NP=4, NINIT=1, NLOCAL=2, **p.heads, STORE=0, BM=TILE, BJ=16, BC=16, WALK=1)
 
     def scores(self):

@@ -147,8 +147,8 @@ def backward(shape):
     kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
     o, lse = p.compressed(kc, vc)
     delta, dq = delta_of(p, o), fresh(p.T, p.hq, s.dim, dtype=s.dtype)
-    launch("nsa/cmp_bwd.py", "cmp_bwd_dq", p.grid_rows(), p.q, kc, vc, p.do, lse, delta, dq, p.cu, p.cu_cmp, p.scale, p.B,
-           *strides(p.q, kc, vc, p.do, dq, lse, delta), G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles)
+    launch("nsa/cmp_bwd.py", "cmp_bwd_dq", p.grid_rows(), *rows(p.q, kc, vc, p.do, lse, delta, dq), p.cu, p.cu_cmp, p.scale, p.B, G=s.group,
+           L=s.l, STRIDE=s.d, **p.heads, **p.tiles)
     for parts in (1, 3):                         # parts of sequences of more than 24 tokens
         compare("cmp_bwd", p, (dq, *compressed_dkdv(p, kc, vc, lse, delta, 24, parts)[:2]), kc, vc,
                 ref.compressed_mask(s.hkv, s.l, s.d), p.counts)

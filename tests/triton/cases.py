@@ -136,9 +136,8 @@ class Problem:
 
     def compressed(self, kc, vc):
         o, lse = self.outputs()
-        launch("nsa/cmp_fwd.py", "cmp_fwd", self.grid_rows(), self.q, kc, vc, o, lse, self.cu, self.cu_cmp, self.scale, self.B,
-               *strides(self.q, kc, vc, o, lse), G=self.shape.group, L=self.shape.l, STRIDE=self.shape.d, **self.heads,
-               **self.tiles)
+        launch("nsa/cmp_fwd.py", "cmp_fwd", self.grid_rows(), *rows(self.q, kc, vc, o, lse), self.cu, self.cu_cmp, self.scale, self.B,
+               G=self.shape.group, L=self.shape.l, STRIDE=self.shape.d, **self.heads, **self.tiles)
         return o, lse
 
     def select(self, kc, lse, store=1, bt=8, bj=4):
@@ -166,10 +165,9 @@ class Problem:
         idx, score = fresh(s.hkv, tokens, s.n, dtype=torch.int32), torch.zeros(s.hkv, tokens, nb)
         room = lambda width: cdiv(nb, width) * (((reach + 1) * width + 1) * s.bm + pow2(s.bm // s.group) * width)
         sums = fresh(s.hkv, programs, max(room(bj), room(16)))       # enough for tiles of 16 blocks, too, which instances have
-        launch("nsa/cmp_select_fwd.py", "cmp_select_fwd", (programs, s.hkv), q, kc, vc, o, lse, idx, score if store else lse, sums,
-               cu, self.cu_cmp, self.scale, tokens, self.B, nb if store else 0, nb, at or 0, *strides(q, kc, vc, o, lse), G=s.group,
-               L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.heads, STORE=store, BM=s.bm, BJ=bj,
-               BC=bc, WALK=walk)
+        launch("nsa/cmp_select_fwd.py", "cmp_select_fwd", (programs, s.hkv), *rows(q, kc, vc, o, lse), idx, score if store else lse,
+               sums, cu, self.cu_cmp, self.scale, tokens, self.B, nb if store else 0, nb, at or 0, G=s.group, L=s.l, STRIDE=s.d,
+               LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.heads, STORE=store, BM=s.bm, BJ=bj, BC=bc, WALK=walk)
         return o, lse, idx, score
 
     def ranges(self, idx):

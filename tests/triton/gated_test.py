@@ -71,8 +71,8 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
     lse, delta, dlogits = gate_rows(p, branches, lses, gates, softmax, tau)
     dq, pairs = fresh(p.T, p.hq, s.dim, dtype=s.dtype), []
 
-    launch("nsa/cmp_bwd.py", "cmp_bwd_dq", p.grid_rows(), p.q, kc, vc, p.do, lse[0], delta[0], dq, p.cu, p.cu_cmp, p.scale, p.B,
-           *strides(p.q, kc, vc, p.do, dq, lse[0], delta[0]), G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles, ACCUMULATE=0)
+    launch("nsa/cmp_bwd.py", "cmp_bwd_dq", p.grid_rows(), *rows(p.q, kc, vc, p.do, lse[0], delta[0], dq), p.cu, p.cu_cmp, p.scale, p.B,
+           G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles, ACCUMULATE=0)
     parts = compressed_dkdv(p, kc, vc, lse[0], delta[0], 24, 3, add_up=False)      # the selected branch's launch adds up both
     pairs.append(parts[:2])
     # The three kernels of the selected branch add the same.

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from cases import strides
+from cases import rows, strides
 from launcher import cdiv, equal, fresh, launch, pow2
 import reference as ref
 
@@ -55,9 +55,9 @@ def selected_dkdv(p, inverse, lse, delta, chunk, br=8, also=None):
     programs, heads = nblk * cdiv(s.lsel, br), dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), BR=br)
     if also:
         dkc, dvc, cpart, span = also
-        launch("nsa/bwd_sum.py", "branch_bwd_sum", (s.hkv, programs + p.grid(br, len(dkc))[0]), part, ptr, dk, dv, cpart, dkc, dvc, p.cu,
-               p.cu_cmp, p.scale, p.B, nblk, chunks, cpart.shape[2], *strides(dk, dv, dkc, dvc), LSEL=s.lsel, CHUNK=chunk, SPAN=span, **heads)
+        launch("nsa/bwd_sum.py", "branch_bwd_sum", (s.hkv, programs + p.grid(br, len(dkc))[0]), part, ptr, *rows(dk, dv), cpart,
+               *rows(dkc, dvc), p.cu, p.cu_cmp, p.scale, p.B, nblk, chunks, cpart.shape[2], LSEL=s.lsel, CHUNK=chunk, SPAN=span, **heads)
     else:
-        launch("nsa/bwd_sum.py", "select_bwd_sum", (s.hkv, programs), part, ptr, dk, dv, p.cu, p.scale, p.B, nblk,
-               chunks, *strides(dk, dv), LSEL=s.lsel, CHUNK=chunk, **heads)
+        launch("nsa/bwd_sum.py", "select_bwd_sum", (s.hkv, programs), part, ptr, *rows(dk, dv), p.cu, p.scale, p.B,
+               nblk, chunks, LSEL=s.lsel, CHUNK=chunk, **heads)
     return dk, dv, part
