@@ -5,7 +5,7 @@
 import triton
 import triton.language as tl
 from kernels.attention.backward_q import log_denominator, probabilities, product_gradient
-from kernels.attention.core import any_visible, live_keys, load_keys, load_queries, load_row_values, query_tile, split_range
+from kernels.attention.core import any_visible, live_keys, load_keys, load_queries, load_row_values, query_tile, split_range, zero_slices
 from kernels.tiles import find_tile, store_rows
 
 
@@ -57,8 +57,7 @@ def sum_queries(q, k, v, do, lse, delta, sink, learned, start, length, key0, key
     kt = tl.trans(load_keys(k, key0, keys, n, group, 0, size.D, size.DP, size.BN))
     kt2 = tl.trans(load_keys(k, key0, keys, n, group, size.DP, size.D - size.DP, size.DT, size.BN)) if size.DT else None
     vt = tl.trans(load_keys(v, key0, keys, n, group, 0, size.E, size.EP, size.BN))
-    dk = tl.zeros((size.BN, size.DP), tl.float32)
-    dk2 = tl.zeros((size.BN, size.DT), tl.float32) if size.DT else 0.0
+    dk, dk2 = zero_slices(size.BN, size)
     dv = tl.zeros((size.BN, size.EP), tl.float32)
     if SPLIT:
         begin, end = split_range(lowest, full_first, full_past, past, size.BM // size.G)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, next_visible, change_scores, dot_slices, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range,
-                                    store_row_values, visible_keys)
+from kernels.attention.core import (LOG2E, change_scores, dot_slices, key_range, load_keys, load_queries, load_row_values, next_visible,
+                                    query_tile, row_pointer, split_range, store_row_values, visible_keys, zero_slices)
 from kernels.tiles import add_rows, find_tile
 
 
@@ -148,8 +148,7 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
                                                        head0 + size.G - 1, extra)
     lowest = lowest // size.BN * size.BN
 
-    sum1 = tl.zeros((size.BM, size.DP), tl.float32)
-    sum2 = tl.zeros((size.BM, size.DT), tl.float32) if size.DT else 0.0
+    sum1, sum2 = zero_slices(size.BM, size)
     row = tl.zeros((size.BM,), tl.float32)
     row = LearnedSums(row, row, row)
     if SPLIT:

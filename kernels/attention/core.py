@@ -187,6 +187,19 @@ def next_visible(n, past, tile, extra, pattern, size):
 
 
 @triton.jit
+def zero_slices(ROWS: tl.constexpr, size):
+    """Sums of both slices, [ROWS, DP] and [ROWS, DT]; the second is 0.0 where the first holds all columns."""
+    tail = tl.zeros((ROWS, size.DT), tl.float32) if size.DT else 0.0
+    return tl.zeros((ROWS, size.DP), tl.float32), tail
+
+
+@triton.jit
+def no_keys(size):
+    """The state of softmax_step before the first key."""
+    return tl.full((size.BM,), float("-inf"), tl.float32), tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM, size.EP), tl.float32)
+
+
+@triton.jit
 def softmax_step(s, v, peak, total, acc):
     """One step of the online softmax over scores s [BM, BN] (units of log 2) and values v [BN, EP].
 

@@ -4,8 +4,8 @@
 """o = softmax(score(scale * q k^T)) v over the keys that the pattern shows."""
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, next_visible, change_scores, dot_slices, finish, key_range, load_keys, load_queries, load_row_values, query_tile, row_pointer,
-                                    softmax_step, split_range, store_row_values, visible_keys)
+from kernels.attention.core import (LOG2E, change_scores, dot_slices, finish, key_range, load_keys, load_queries, load_row_values, next_visible, no_keys,
+                                    query_tile, row_pointer, softmax_step, split_range, store_row_values, visible_keys)
 from kernels.tiles import find_tile, store_rows
 
 
@@ -70,9 +70,7 @@ def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLI
                                                        head0 + size.G - 1, extra)
     lowest = lowest // size.BN * size.BN
 
-    peak = tl.full((size.BM,), float("-inf"), tl.float32)
-    total = tl.zeros((size.BM,), tl.float32)
-    acc = tl.zeros((size.BM, size.EP), tl.float32)
+    peak, total, acc = no_keys(size)
     if SPLIT:
         begin, end = split_range(lowest, full_first, full_past, past, size.BN)
         peak, total, acc = visit_keys(q1, q2, k, v, tile, lowest, begin, scale, number, peak, total, acc, extra, pattern, size, True)

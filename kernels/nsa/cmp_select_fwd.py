@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.core import LOG2E, Rows, Sizes, dot_slices, load_queries, query_tile
+from kernels.attention.core import LOG2E, Rows, Sizes, dot_slices, load_queries, no_keys, query_tile
 from kernels.attention.forward import store_output
 from kernels.attention.masks import compressed_count
-from kernels.selection.top_blocks import NOTHING, best_places, block_keys, keep_best, store_places
+from kernels.selection.top_blocks import keep_best, store_places
 from kernels.tiles import find_tile, load_live_rows
 
 UNSEEN = tl.constexpr(-2)                        # less than the code of every block
@@ -102,9 +102,7 @@ def attend(q, k, v, tile, sums, ahead, most, begins, slope, size, of):
     keys = k.ptr + tile.key0.to(tl.int64) * k.token + tile.group * k.head
     values = v.ptr + tile.key0.to(tl.int64) * v.token + tile.group * v.head
     seen = compressed_count(ahead + tile.t, (of.L, of.STRIDE, None))
-    peak = tl.full((size.BM,), float("-inf"), tl.float32)
-    total = tl.zeros((size.BM,), tl.float32)
-    acc = tl.zeros((size.BM, size.EP), tl.float32)
+    peak, total, acc = no_keys(size)
     for j0 in range(0, begins, of.BJ):
         i, at = tokens_of_blocks(j0, of)
         k1 = load_live_rows(keys, i * k.token, i < most, size.D, size.DP)
@@ -188,7 +186,7 @@ def store_walked(out, best, kept, last, current, own, of):
 @triton.jit
 def select_blocks(IDX, SCORES, sums, tile, last, ahead, begins, room, T, nscore, STORE: tl.constexpr, size, of):
     """Scores all blocks of the tile's tokens and stores the best."""
-    LEAST: tl.constexpr = UNSEEN if of.WALK else NOTHING
+    LEAST: tl.constexpr = UNSEEN if of.WALK else UNSEEN << 32
     token = tl.arange(0, of.BTP)
     own = token < tl.minimum(size.BM // size.G, tile.length - tile.first)
     rel = tl.minimum(token, last - ahead - tile.first)
@@ -203,17 +201,18 @@ def select_blocks(IDX, SCORES, sums, tile, last, ahead, begins, room, T, nscore,
         if STORE:
             tl.store(SCORES + row * nscore + (rel * nscore)[:, None] + j[None, :], score,
                      mask=own[:, None] & (j[None, :] <= current[:, None]) & (j[None, :] < nscore))
+        key = code_of(score, j, current, of)
         if of.WALK:
-            key = code_of(score, j, current, of)
             tl.store(kept + (j // of.BJ * of.TILE + j % of.BJ)[None, :] + (token * of.BJ)[:, None], score, mask=j[None, :] <= current[:, None])
-        else:
-            key = block_keys(score, tl.broadcast_to(j[None, :], (of.BTP, of.BC)), j, current, of.NINIT, of.NLOCAL)
+        else:                                    # UNSEEN stays less than the key of every block
+            key = (key.to(tl.int64) << 32) | (2147483647 - j)[None, :].to(tl.int64)
         best = keep_best(best, key, of.BC, of.W, LEAST)
     out = IDX + row * of.NSEL + rel * of.NSEL
     if of.WALK:
         store_walked(out, best, kept, last, current, own, of)
     else:
-        store_places(out, best_places(best, of.NSEL, of.W), own, 1, of.NSEL, of.W)
+        index = tl.where((best >= -(1 << 32)) & (tl.arange(0, of.W) < of.NSEL)[None, :], 2147483647 - best.to(tl.int32), 2147483647)
+        store_places(out, tl.sort(index), own, 1, of.NSEL, of.W)
 
 
 @triton.jit

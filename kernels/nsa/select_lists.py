@@ -1,9 +1,26 @@
 # kernels/nsa/select_lists.py - for every tile of tokens the ascending list of the blocks that any of them selected.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+"""An entry of a list is int64: the number of a block in the lower half, and in the upper half bit i for the tile's token i if it selected the
+block. IDX [H, T, NSEL]; LISTS [H, tiles, BT * NSEL] and COUNTS [H, tiles], whose tiles are those of find_tile. select_list_fwd and
+select_list_bwd_dq read them."""
 import triton
 import triton.language as tl
+from kernels.attention.core import Rows
 from kernels.tiles import find_tile
+
+
+@triton.jit
+def list_entry(pair, tile, HIDDEN: tl.constexpr):
+    """The block of an entry, and the newest key of it that each row of the tile attends to, [BM, 1]: -1 where its token did not select it."""
+    chosen = ((pair >> 32).to(tl.int32) >> (tile.t - tile.first)) & 1
+    return (pair & 0xffffffff).to(tl.int32), tl.where(chosen > 0, tile.t - HIDDEN if HIDDEN else tile.t, -1)[:, None]
+
+
+@triton.jit
+def keys_of_list(x, group, SHARE: tl.constexpr):
+    """x such that head `group` is the KV head of list `group`; SHARE lists read one KV head."""
+    return Rows(x.ptr + (group // SHARE - group) * x.head if SHARE > 1 else x.ptr, x.token, x.head)
 
 
 # tessera: types("IDX COUNTS CU: *i32:16", "LISTS: *i64:16", "T nseq: i32")

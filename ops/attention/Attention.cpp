@@ -16,17 +16,14 @@
 namespace tessera::runtime {
 namespace {
 
-// What follows the tuples of a kernel that has them.
-void applyNamed(Launch &launch, const Attention &a, const Branch &branch) {
+// All arguments but the tuples.
+void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
   launch.integer("nseq", a.sequences);
   for (const auto &[name, tensor] : branch.tensors)
     launch.tensor(name, tensor);
   for (const auto &[name, value] : branch.integers)
     launch.integer(name, value);
-}
-
-void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.sequence(a.maxSeqlen).constant("G", a.group);
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   for (const auto &[name, value] : branch.constants)
@@ -182,18 +179,8 @@ metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v) {
 void launchForward(const Attention &a, const Branch &branch, const char *file,
                    const char *kernel, const Output &to) {
   Launch launch(file, kernel);
-  if (branch.tuples) {
-    launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("o", to.o);
-    applyNamed(launch.rows("lse", to.lse), a, branch);
-  } else {
-    launch.tensor(a.q).tensor(a.k).tensor(a.v);
-    for (const at::Tensor &tensor : branch.afterInputs)
-      launch.tensor(tensor);
-    launch.tensor(to.o).tensor(to.lse).tensor(a.cuSeqlens);
-    launch.real(a.scale).integer(a.sequences);
-    launch.strides(a.q).strides(a.k).strides(a.v);
-    launch.strides(to.o).strides(to.lse);
-  }
+  launch.rows("q", a.q).rows("k", a.k).rows("v", a.v);
+  launch.rows("o", to.o).rows("lse", to.lse);
   applyCommon(launch, a, branch);
   runTokenTiles(launch, a);
 }
@@ -210,19 +197,7 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
 void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
               const QueryGradient &to, const char *file, const char *kernel) {
   Launch launch(file, kernel, backwardOptions(a));
-  if (branch.tuples) {
-    applyNamed(addRows(launch, a, rows).rows("dq", to.dq), a, branch);
-  } else {
-    launch.tensor(a.q).tensor(a.k).tensor(a.v);
-    for (const at::Tensor &tensor : branch.afterInputs)
-      launch.tensor(tensor);
-    launch.tensor(rows.gradO).tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
-    launch.tensor(a.cuSeqlens);
-    launch.real(a.scale).integer(a.sequences);
-    launch.strides(a.q).strides(a.k).strides(a.v);
-    launch.strides(rows.gradO).strides(to.dq);
-    launch.strides(rows.lse).strides(rows.delta);
-  }
+  addRows(launch, a, rows).rows("dq", to.dq);
   applyCommon(launch, a, branch);
   applyTiles(launch, a, branch, false);
   if (to.add)
@@ -238,23 +213,7 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
   at::Tensor dk = at::empty(a.k.sizes(), options);
   at::Tensor dv = at::empty(a.v.sizes(), options);
   Launch launch(file, kernel, backwardOptions(a));
-  if (branch.tuples) {
-    addRows(launch, a, rows).rows("dk", dk).rows("dv", dv);
-    applyNamed(launch, a, branch);
-  } else {
-    launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
-    launch.tensor(rows.lse).tensor(rows.delta);
-    launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
-    launch.real(a.scale).integer(a.sequences);
-    launch.strides(a.q)
-        .strides(a.k)
-        .strides(a.v)
-        .strides(rows.gradO)
-        .strides(dk)
-        .strides(dv)
-        .strides(rows.lse)
-        .strides(rows.delta);
-  }
+  addRows(launch, a, rows).rows("dk", dk).rows("dv", dv);
   applyCommon(launch, a, branch);
   applyTiles(launch, a, branch, true);
   launch.run(a.keyHeads,

@@ -99,15 +99,12 @@ void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven);
 // How a branch's kernels differ from plain causal attention.
 struct Branch {
   Constants constants = {};
-  std::vector<at::Tensor> afterInputs = {}; // pointers between V and O (or DO)
   // Arguments in addition to those of plain causal attention, by name.
   std::vector<std::pair<const char *, at::Tensor>> tensors = {};
   Constants integers = {};
   int64_t parts = 1; // programs of each tile of keys
   // Type of dk and dv; by default that of k.
   std::optional<at::ScalarType> gradients = {};
-  // Whether the kernels take tensors and their strides as tuples.
-  bool tuples = true;
   // Whether dq, dk and dv take wideTiles() where rows are not heavy, too.
   bool ownTiles = false;
 };

@@ -36,9 +36,8 @@ int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
 Branch branchOf(const Attention &a, const Selection &of,
                 const BlockLists &lists) {
   const int64_t selected = of.indices.size(2);
-  Branch branch{{{"LSEL", of.length}, {"NSEL", selected}},
-                {lists.lists, lists.counts}};
-  branch.tuples = false;
+  Branch branch{{{"LSEL", of.length}, {"NSEL", selected}}};
+  branch.tensors = {{"LISTS", lists.lists}, {"COUNTS", lists.counts}};
   for (const auto &constant : keyRule(of))
     branch.constants.push_back(constant);
   if (a.group <= kLeastTileRows) // else it is set already

@@ -125,16 +125,11 @@ selectedDkDv(const Attention &a, const Selection &of,
                dv = at::empty({a.tokens, a.keyHeads, a.valueDim}, options);
 
   Launch launch(file, "select_bwd_dkdv", backwardOptions(a));
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
-  launch.tensor(rows.lse)
-      .tensor(rows.delta)
-      .tensor(inverse.offsets)
-      .tensor(inverse.tokens);
-  launch.tensor(part).tensor(dk).tensor(dv).tensor(a.cuSeqlens);
-  launch.real(a.scale).integer(a.tokens).integer(a.sequences);
-  launch.integer(inverse.blocks).strides(a.q).strides(a.k).strides(a.v);
-  launch.strides(rows.gradO).strides(dk).strides(dv);
-  launch.strides(rows.lse).strides(rows.delta);
+  addRows(launch, a, rows).tensor("PTR", inverse.offsets);
+  launch.tensor("INV", inverse.tokens).tensor("PART", part);
+  launch.rows("dk", dk).rows("dv", dv).tensor("CU", a.cuSeqlens);
+  launch.real("scale", a.scale).integer("T", a.tokens);
+  launch.integer("nseq", a.sequences).integer("nblk", inverse.blocks);
   launch.constant("G", a.group).constant("LSEL", selectionLength);
   launch.constant("NSEL", selected).constant("CHUNK", chunk);
   for (const auto &[name, value] : keyRule(of))

@@ -12,8 +12,6 @@ import tempfile
 import pytest
 from repository import PROGRAM, ROOT
 
-STRIDES = ("sqt=i32:16, sqh=i32:16, skt=i32{k}, skh=i32{k}, svt=i32:16, svh=i32:16")
-
 
 def ptx_of(path, kernel, signature, stages, **constants):
     """The PTX of one specialization, 4 warps, sm_80."""
@@ -28,20 +26,20 @@ def ptx_of(path, kernel, signature, stages, **constants):
         return next(f for f in pathlib.Path(folder).iterdir() if f.suffix == ".ptx").read_text()
 
 
+def rows(names, types):
+    """Types of tensors that a kernel takes as tuples."""
+    return "".join(f"{name}=({types}), " for name in names.split())
+
+
 @pytest.fixture(scope="module", name="select_fwd")
 def loop_of_select_fwd():
     """One token with 4 heads, head size 64, fp32; rows of K start anywhere."""
-    ptx = ptx_of("nsa/select_fwd.py", "select_fwd", "Q=*fp32:16, K=*fp32:16, V=*fp32:16, IDX=*i32:16, O=*fp32:16, LSE=*fp32:16, "
-                 f"CU=*i32:16, scale=fp32, T=i32, nseq=i32, {STRIDES.format(k='')}, sot=i32:16, soh=i32:16, slset=i32, slseh=i32", 2,
+    ptx = ptx_of("nsa/select_fwd.py", "select_fwd", rows("q v o", "*fp32:16, i32:16, i32:16") + rows("k lse", "*fp32:16, i32, i32")
+                 + "IDX=*i32:16, CU=*i32:16, scale=fp32, T=i32, nseq=i32", 2,
                  G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
     lines = loop(ptx)
     assert lines, "no loop with mma in select_fwd"
     return lines
-
-
-def rows(names, types):
-    """Types of tensors that a kernel takes as tuples."""
-    return "".join(f"{name}=({types}), " for name in names.split())
 
 
 def cmp_fwd():

@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
 import simulator_launcher as launcher  # noqa: E402
 import simulator  # noqa: E402
 from simulator_launcher import cdiv, kernel, torch  # noqa: E402
+from cases import rows  # noqa: E402
 from ptx_faults import INSTRUCTION, REGISTER, Mutant, faults, registers  # noqa: E402
 from repository import commit  # noqa: E402
 from schedules_all import machine  # noqa: E402
@@ -96,9 +97,7 @@ def select():
                 blocks = (row if row < first else row - first) // 64 + 1
                 index += (sorted({0, blocks - 1, *generator.sample(range(blocks), min(2, blocks))}) + [-1] * 4)[:4]
         o, lse = empty(t, 32, 32), empty(t, 32)
-        strides = [s for x in (q, k, v, o, lse) for s in x.stride()[:2]]
-        return ((t + 2, 2), (q, k, v, ints(*index).reshape(2, t, 4), o, lse, ints(0, first, t), 0.17, t, 2,
-                                                *strides),
+        return ((t + 2, 2), (*rows(q, k, v), ints(*index).reshape(2, t, 4), *rows(o, lse), ints(0, first, t), 0.17, t, 2),
                 dict(G=16, GP=16, LSEL=64, NSEL=4, D=32, DP=32, DT=0, E=32, EP=32, BN=16))
     return "nsa/select_fwd.py", "select_fwd", make
 

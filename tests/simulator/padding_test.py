@@ -90,15 +90,15 @@ class Launches:
         extra = dict(LSEL=64, NSEL=4, **p.heads, **p.tiles)
         walked = p.lists(self.idx, TILE // self.group)
         o, sums = p.outputs()
-        self.run("nsa/select_list_fwd.py", "select_list_fwd", p.grid_rows(), (p.q, k, v, *walked, o, sums, p.cu, p.scale, p.B, *strides(p.q, k, v, o, sums)),
+        self.run("nsa/select_list_fwd.py", "select_list_fwd", p.grid_rows(), (*rows(p.q, k, v), *walked, *rows(o, sums), p.cu, p.scale, p.B),
                  self.dense, d + e, **extra)
-        self.run("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", p.grid_rows(), (p.q, k, v, *walked, p.do, lse, delta, dq, p.cu, p.scale, p.B,
-                 *strides(p.q, k, v, p.do, dq, lse, delta)), self.dense, 2 * d + e, **extra)
+        self.run("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", p.grid_rows(), (*rows(p.q, k, v), *walked,
+                 *rows(p.do, lse, delta, dq), p.cu, p.scale, p.B), self.dense, 2 * d + e, **extra)
         lists = [torch.arange(64 * j, TOKENS) for j in range(4)]
         ptr = torch.tensor([[0] + [sum(map(len, lists[:j + 1])) for j in range(4)]], dtype=torch.int32)
         inverse = torch.cat(lists).to(torch.int32).reshape(1, -1)
-        self.run("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (1, 4), (p.q, k, v, p.do, lse, delta, ptr, inverse, self.rows, dk, dv,
-                 p.cu, p.scale, p.T, p.B, 4, *strides(p.q, k, v, p.do, dk, dv, lse, delta)), self.dense_keys, 2 * d + 2 * e, CHUNK=TOKENS * 4 + 1, **extra)
+        self.run("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (1, 4), (*rows(p.q, k, v, p.do, lse, delta), ptr, inverse, self.rows,
+                 *rows(dk, dv), p.cu, p.scale, p.T, p.B, 4), self.dense_keys, 2 * d + 2 * e, CHUNK=TOKENS * 4 + 1, **extra)
 
     def swept(self):
         """Compressed attention and the selection: the tensor instructions of the attention alone."""

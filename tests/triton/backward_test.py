@@ -61,13 +61,10 @@ def selected(p, idx, what):
     o, lse = p.selected(idx, "select_list_fwd")
     delta = delta_of(p, o)
     k, v = p.k[1], p.v[1]
-    args = (p.q, k, v, idx, p.do, lse, delta)
     dq, dq_list = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
     behind = torch.full((p.T, p.hq, s.dim + 64), 7.0, dtype=s.dtype)     # columns that belong to nobody
     dq_packed = behind[..., :s.dim]
-    tail = (p.cu, p.scale, p.T, p.B, *strides(p.q, k, v, p.do, dq, lse, delta))
-    launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), *args, dq, *tail, G=s.group, GP=pow2(s.group),
-           LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
+    p.token_dq(idx, p.do, lse, delta, dq)
     p.list_dq(idx, p.do, lse, delta, dq_list)
     p.packed_dq(idx, p.do, lse, delta, dq_packed)
     equal(f"{what}_packed.columns behind ({s})", behind[..., s.dim:], torch.full_like(behind[..., s.dim:], 7.0))

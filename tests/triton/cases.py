@@ -218,16 +218,22 @@ class Problem:
     def list_dq(self, idx, do, lse, delta, dq, **extra):
         """Writes dq from lists."""
         k, v, (lists, tile) = self.k[1], self.v[1], self.walked(idx)
-        launch("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", self.grid(tile["BM"] // tile["G"]), self.q, k, v, *lists, do, lse, delta,
-               dq, self.cu, self.scale, self.B, *strides(self.q, k, v, do, dq, lse, delta), **tile, **extra)
+        launch("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", self.grid(tile["BM"] // tile["G"]), *rows(self.q, k, v), *lists,
+               *rows(do, lse, delta, dq), self.cu, self.scale, self.B, **tile, **extra)
+
+    def token_dq(self, idx, do, lse, delta, dq, **extra):
+        """Writes dq by a program for each token."""
+        s = self.shape
+        launch("nsa/select_bwd_dq.py", "select_bwd_dq", self.grid(1), *rows(self.q, self.k[1], self.v[1]), idx, *rows(do, lse, delta, dq), self.cu,
+               self.scale, self.T, self.B, G=s.group, GP=pow2(s.group), LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn, **extra)
 
     def selected(self, idx, kernel):
         s = self.shape
         o, lse = self.outputs()
         if kernel == "select_list_fwd":
             k, v, (lists, tile) = self.k[1], self.v[1], self.walked(idx)
-            launch("nsa/select_list_fwd.py", kernel, self.grid(tile["BM"] // s.group), self.q, k, v, *lists, o, lse, self.cu, self.scale,
-                   self.B, *strides(self.q, k, v, o, lse), **tile)
+            launch("nsa/select_list_fwd.py", kernel, self.grid(tile["BM"] // s.group), *rows(self.q, k, v), *lists, *rows(o, lse),
+                   self.cu, self.scale, self.B, **tile)
             return o, lse
         if kernel == "select_packed_fwd":
             k, v = self.packed_blocks()
@@ -235,10 +241,8 @@ class Problem:
                    self.T, self.B, k.shape[1], *strides(self.q, o, lse), G=s.group, GP=pow2(s.group), LSEL=s.lsel, LP=k.shape[3],
                    NSEL=s.n, **self.heads, BN=s.bn)
             return o, lse
-        args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T, self.B,
-                *strides(self.q, self.k[1], self.v[1], o, lse))
-        launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *args, G=s.group, GP=pow2(s.group),
-               LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
+        launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *rows(self.q, self.k[1], self.v[1]), idx, *rows(o, lse), self.cu, self.scale,
+               self.T, self.B, G=s.group, GP=pow2(s.group), LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
         return o, lse
 
     def window(self, dense=False):

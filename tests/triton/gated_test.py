@@ -76,11 +76,8 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
     parts = compressed_dkdv(p, kc, vc, lse[0], delta[0], 24, 3, add_up=False)      # the selected branch's launch adds up both
     pairs.append(parts[:2])
     # The three kernels of the selected branch add the same.
-    k, v, before = p.k[1], p.v[1], dq.clone()
-    args = (p.q, k, v, idx, p.do, lse[1], delta[1])
-    by_token, packed = before.clone(), before.clone()
-    launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), *args, by_token, p.cu, p.scale, p.T, p.B,
-           *strides(p.q, k, v, p.do, dq, lse[1], delta[1]), G=s.group, GP=pow2(s.group), LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn, ACCUMULATE=1)
+    by_token, packed = dq.clone(), dq.clone()
+    p.token_dq(idx, p.do, lse[1], delta[1], by_token, ACCUMULATE=1)
     p.packed_dq(idx, p.do, lse[1], delta[1], packed, ACCUMULATE=1)
     p.list_dq(idx, p.do, lse[1], delta[1], dq, ACCUMULATE=1)
     check(f"gated.dq by token ({s})", by_token, dq.double(), dot_limit(s.dtype))

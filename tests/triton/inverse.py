@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from cases import rows, strides
+from cases import rows
 from launcher import cdiv, equal, fresh, launch, pow2
 import reference as ref
 
@@ -49,8 +49,8 @@ def selected_dkdv(p, inverse, lse, delta, chunk, br=8, also=None):
     k, v, chunks = p.k[1], p.v[1], chunk_count(p, nblk, chunk)
     dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
     part = fresh(s.hkv, chunks, s.lsel, s.dim + s.vdim)
-    launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, chunks * cdiv(s.lsel, s.bn)), p.q, k, v, p.do, lse, delta, ptr, inv, part,
-           dk, dv, p.cu, p.scale, p.T, p.B, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group, LSEL=s.lsel, NSEL=s.n,
+    launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, chunks * cdiv(s.lsel, s.bn)), *rows(p.q, k, v, p.do, lse, delta), ptr, inv, part,
+           *rows(dk, dv), p.cu, p.scale, p.T, p.B, nblk, G=s.group, LSEL=s.lsel, NSEL=s.n,
            CHUNK=chunk, **p.heads, **p.tiles)
     programs, heads = nblk * cdiv(s.lsel, br), dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), BR=br)
     if also:

@@ -4,8 +4,8 @@
 import pytest
 import torch
 
-from cases import Problem, Shape, strides
-from launcher import check, dot_limit, equal, fresh, launch, pow2
+from cases import Problem, Shape
+from launcher import check, dot_limit, equal, fresh
 import reference as ref
 
 
@@ -49,23 +49,16 @@ def random_picks(p, generator):
     return idx
 
 
-def token_dq(p, idx, lse, delta):
-    s, dq = p.shape, fresh(*p.q.shape, dtype=p.q.dtype)
-    k, v = p.k[1], p.v[1]
-    launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), p.q, k, v, idx, p.do, lse, delta, dq, p.cu, p.scale, p.T, p.B,
-           *strides(p.q, k, v, p.do, dq, lse, delta), G=s.group, GP=pow2(s.group), LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
-    return dq
-
-
 def results(p, idx, given=None):
     """{output: of tiles, of one token} of the selected branch; `given`: lse and delta of the backward, else the forward's."""
     o, lse = p.selected(idx, "select_fwd")
     o_list, lse_list = p.selected(idx, "select_list_fwd")
     rows, delta = given or (lse, (o.double() * p.do.double()).sum(-1).float())
-    dq = fresh(*p.q.shape, dtype=p.q.dtype)
+    dq, dq_token = (fresh(*p.q.shape, dtype=p.q.dtype) for _ in range(2))
     p.list_dq(idx, p.do, rows, delta, dq)
+    p.token_dq(idx, p.do, rows, delta, dq_token)
     return {"select_list_fwd.o": (o_list, o), "select_list_fwd.lse": (lse_list, lse),
-            "select_list_bwd_dq": (dq, token_dq(p, idx, rows, delta))}
+            "select_list_bwd_dq": (dq, dq_token)}
 
 
 def walk(p, idx, what, generator):
