@@ -69,9 +69,9 @@ PackedBlocks pack(const Attention &a, const Tensor &columns, HeadSlices slices,
                   columns.options());
   to.rows = emptyTensor({heads, to.tiles, to.keys, width}, rows.options());
   Launch launch(packedForward, "pack_keys");
-  launch.tensor(columns).tensor(rows).tensor(to.transposed).tensor(to.rows);
-  launch.tensor(a.cuSeqlens).integer(a.sequences).integer(to.tiles);
-  launch.strides(columns).strides(rows);
+  launch.rows("k", columns).rows("v", rows).tensor("KP", to.transposed);
+  launch.tensor("VP", to.rows).tensor("CU", a.cuSeqlens);
+  launch.integer("nseq", a.sequences).integer("tiles", to.tiles);
   launch.constant("LSEL", selectionLength).constant("LP", to.keys);
   launch.constant("D", columns.size(2)).constant("DP", slices.first);
   launch.constant("DT", slices.tail).padded("E", "EP", rows.size(2));
@@ -79,9 +79,12 @@ PackedBlocks pack(const Attention &a, const Tensor &columns, HeadSlices slices,
   return to;
 }
 
-// One program a token.
+// One program a token. Adds all arguments but queries, keys and results.
 void runTokens(Launch &launch, const Attention &a, const PackedBlocks &blocks,
                const Selection &of) {
+  launch.tensor("IDX", of.indices).tensor("CU", a.cuSeqlens);
+  launch.real("scale", a.scale).integer("T", a.tokens);
+  launch.integer("nseq", a.sequences).integer("tiles", blocks.tiles);
   launch.padded("G", "GP", a.group).constant("NSEL", of.indices.size(2));
   launch.constant("LSEL", of.length).constant("LP", blocks.keys);
   for (const auto &[name, value] : keyRule(of))
@@ -95,11 +98,8 @@ void forwardPacked(const Attention &a, const Selection &of, const Output &to) {
   const PackedBlocks blocks =
       pack(a, a.k, headSlices(a.keyDim), a.v, of.length);
   Launch launch(packedForward, "select_packed_fwd");
-  launch.tensor(a.q).tensor(blocks.transposed).tensor(blocks.rows);
-  launch.tensor(of.indices).tensor(to.o).tensor(to.lse);
-  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
-  launch.integer(a.sequences).integer(blocks.tiles);
-  launch.strides(a.q).strides(to.o).strides(to.lse);
+  launch.rows("q", a.q).tensor("KP", blocks.transposed);
+  launch.tensor("VP", blocks.rows).rows("o", to.o).rows("lse", to.lse);
   runTokens(launch, a, blocks, of);
 }
 
@@ -110,13 +110,10 @@ void dqPacked(const Attention &a, const Selection &of, const RowGradient &rows,
   const PackedBlocks values =
       pack(a, a.v, {nextPowerOfTwo(a.valueDim), 0}, a.k, of.length);
   Launch launch("kernels/nsa/select_packed_bwd.py", "select_packed_bwd_dq");
-  launch.tensor(a.q).tensor(keys.transposed).tensor(values.rows);
-  launch.tensor(values.transposed).tensor(of.indices).tensor(rows.gradO);
-  launch.tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
-  launch.tensor(a.cuSeqlens);
-  launch.real(a.scale).integer(a.tokens).integer(a.sequences);
-  launch.integer(keys.tiles).strides(a.q).strides(rows.gradO);
-  launch.strides(to.dq).strides(rows.lse).strides(rows.delta);
+  launch.rows("q", a.q).tensor("KT", keys.transposed);
+  launch.tensor("KP", values.rows).tensor("VT", values.transposed);
+  launch.rows("do", rows.gradO).rows("lse", rows.lse);
+  launch.rows("delta", rows.delta).rows("dq", to.dq);
   launch.constant("KW", values.rows.size(3));
   if (to.add)
     launch.constant("ACCUMULATE", 1);

@@ -181,14 +181,14 @@ class Problem:
         """Keys and values of the selected branch by blocks. `fill`: what nobody writes, and so nobody may read."""
         return self.pack(self.k[1], self.keys, self.v[1], fill)
 
-    def pack(self, columns, slices, rows, fill=float("nan")):
-        """The blocks of the selected branch: `columns` transposed, in slices of DP and DT, and `rows` as they are."""
+    def pack(self, columns, slices, values, fill=float("nan")):
+        """The blocks of the selected branch: `columns` transposed, in slices of DP and DT, and `values` row by row."""
         s = self.shape
-        lp, blocks, width = max(16, pow2(s.lsel)), self.grid(s.lsel), pow2(rows.shape[2])
+        lp, blocks, width = max(16, pow2(s.lsel)), self.grid(s.lsel), pow2(values.shape[2])
         k = torch.full((s.hkv, blocks[0], slices["DP"] + slices["DT"], lp), fill, dtype=s.dtype)
         v = torch.full((s.hkv, blocks[0], lp, width), fill, dtype=s.dtype)
-        launch("nsa/select_packed_fwd.py", "pack_keys", blocks, columns, rows, k, v, self.cu, self.B, blocks[0],
-               *strides(columns, rows), LSEL=s.lsel, LP=lp, **slices, E=rows.shape[2], EP=width, BK=8)
+        launch("nsa/select_packed_fwd.py", "pack_keys", blocks, *rows(columns, values), k, v, self.cu, self.B,
+               blocks[0], LSEL=s.lsel, LP=lp, **slices, E=values.shape[2], EP=width, BK=8)
         return k, v
 
     def packed_dq(self, idx, do, lse, delta, dq, **extra):
@@ -196,8 +196,8 @@ class Problem:
         s = self.shape
         kt, _ = self.packed_blocks()
         vt, kp = self.pack(self.v[1], dict(D=s.vdim, DP=pow2(s.vdim), DT=0), self.k[1])
-        launch("nsa/select_packed_bwd.py", "select_packed_bwd_dq", self.grid(1), self.q, kt, kp, vt, idx, do, lse, delta, dq,
-               self.cu, self.scale, self.T, self.B, kt.shape[1], *strides(self.q, do, dq, lse, delta), G=s.group, GP=pow2(s.group),
+        launch("nsa/select_packed_bwd.py", "select_packed_bwd_dq", self.grid(1), *rows(self.q), kt, kp, vt, idx,
+               *rows(do, lse, delta, dq), self.cu, self.scale, self.T, self.B, kt.shape[1], G=s.group, GP=pow2(s.group),
                LSEL=s.lsel, LP=kt.shape[3], NSEL=s.n, **self.heads, KW=kp.shape[3], BN=s.bn, **extra)
 
     def lists(self, idx, bt):
@@ -237,8 +237,8 @@ class Problem:
             return o, lse
         if kernel == "select_packed_fwd":
             k, v = self.packed_blocks()
-            launch("nsa/select_packed_fwd.py", kernel, self.grid(1), self.q, k, v, idx, o, lse, self.cu, self.scale,
-                   self.T, self.B, k.shape[1], *strides(self.q, o, lse), G=s.group, GP=pow2(s.group), LSEL=s.lsel, LP=k.shape[3],
+            launch("nsa/select_packed_fwd.py", kernel, self.grid(1), *rows(self.q), k, v, idx, *rows(o, lse), self.cu,
+                   self.scale, self.T, self.B, k.shape[1], G=s.group, GP=pow2(s.group), LSEL=s.lsel, LP=k.shape[3],
                    NSEL=s.n, **self.heads, BN=s.bn)
             return o, lse
         launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *rows(self.q, self.k[1], self.v[1]), idx, *rows(o, lse), self.cu, self.scale,
