@@ -39,7 +39,7 @@ def listed_tile(INV, r, end, pos, bound, first, start, length, group, G: tl.cons
     return Tile(start, length, 0, group, t.to(tl.int64), rows % G, live, start, length), keep
 
 
-# tessera: types("Q K V O: *TYPE:16", "ACC STATE LSE: *fp32:16", "PTR STARTS INV CU: *i32:16", "scale: fp32", "T nseq nblk tiles slset: i32", "slseh: 1", "s*: i32:16")
+# tessera: types("q k v o: Rows(*TYPE:16, i32:16, i32:16)", "lse: Rows(*fp32:16, i32, 1)", "ACC STATE: *fp32:16", "PTR STARTS INV CU: *i32:16", "scale: fp32", "T nseq nblk tiles: i32")
 # tessera: instance select_blocks_fwd_quick_f32(TYPE="fp32", G=1, LSEL=32, NSEL=6, BT=8, SPAN=64, D=32, DP=32, DT=0, E=32, EP=32, BM=32, BN=32)
 # tessera: instance select_blocks_fwd_d64_f32(TYPE="fp32", G=1, LSEL=64, NSEL=16, BT=8, SPAN=1024, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64, SHARE=4)
 # tessera: cpu(BM=64, BN=64)
@@ -48,11 +48,10 @@ def listed_tile(INV, r, end, pos, bound, first, start, length, group, G: tl.cons
 # tessera: grid(T // SPAN + B, H)
 @triton.autotune(configs=[triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1)], key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["T", "nseq", "nblk", "tiles"])
-def select_blocks_fwd(Q, K, V, PTR, STARTS, INV, ACC, STATE, O, LSE, CU, scale, T, nseq, nblk, tiles, sqt, sqh, skt, skh, svt, svh,
-                      sot, soh, slset, slseh,
-                      G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr,
-                      D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                      BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
+def select_blocks_fwd(q: Rows, k: Rows, v: Rows, PTR, STARTS, INV, ACC, STATE, o: Rows, lse: Rows, CU, scale, T, nseq, nblk, tiles,
+                      G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr, D: tl.constexpr,
+                      DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+                      SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
     """o and lse. ACC fp32 [lists, T, G, EP] comes as zeros, STATE fp32 [2, lists, T, G] as the peaks, -inf, and the totals, 0."""
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
@@ -74,18 +73,18 @@ def select_blocks_fwd(Q, K, V, PTR, STARTS, INV, ACC, STATE, O, LSE, CU, scale, 
         bound = tl.minimum((block + 1) * LSEL, length)
         for n in range(block * LSEL, bound, BN):
             pos = n + tl.arange(0, BN)
-            kt = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, head, 0, D, DP, BN))
-            kt2 = tl.trans(load_keys(Rows(K, skt, skh), start, length, n, head, DP, D - DP, DT, BN)) if DT else None
-            v = load_keys(Rows(V, svt, svh), start, length, n, head, 0, E, EP, BN)
+            kt = tl.trans(load_keys(k, start, length, n, head, 0, D, DP, BN))
+            kt2 = tl.trans(load_keys(k, start, length, n, head, DP, D - DP, DT, BN)) if DT else None
+            v1 = load_keys(v, start, length, n, head, 0, E, EP, BN)
             for r in range(begin, end, BM // G):
                 tile, keep = listed_tile(tokens, r, end, pos, bound, block * LSEL, start, length, group, G, BM, HIDDEN, SUB)
-                s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP), kt)
+                s = tl.dot(load_queries(q, tile, G, 0, D, DP), kt)
                 if DT:
-                    s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT), kt2, s)
+                    s = tl.dot(load_queries(q, tile, G, DP, D - DP, DT), kt2, s)
                 s = tl.where(keep, s * (scale * LOG2E), float("-inf"))
                 row = row0 + tile.t * G + tile.row
                 acc = ACC + row[:, None] * EP + e[None, :]
-                peak, total, sums = softmax_step(s, v, tl.load(STATE + row), tl.load(STATE + totals + row), tl.load(acc))
+                peak, total, sums = softmax_step(s, v1, tl.load(STATE + row), tl.load(STATE + totals + row), tl.load(acc))
                 tl.debug_barrier()               # idle rows have read what the last live row replaces
                 tl.store(STATE + row, peak, mask=tile.live)
                 tl.store(STATE + totals + row, total, mask=tile.live)
@@ -95,11 +94,11 @@ def select_blocks_fwd(Q, K, V, PTR, STARTS, INV, ACC, STATE, O, LSE, CU, scale, 
         tile = query_tile(start, past, t0, group, start, length, G, BM, True)
         row = row0 + tile.t * G + tile.row
         total = tl.load(STATE + totals + row)
-        store_output(Rows(O, sot, soh), Rows(LSE, slset, slseh), tl.load(STATE + row), total, tl.load(ACC + row[:, None] * EP + e[None, :]), total,
+        store_output(o, lse, tl.load(STATE + row), total, tl.load(ACC + row[:, None] * EP + e[None, :]), total,
                      tile, Sizes(G, D, DP, DT, E, EP, BM, BN))
 
 
-# tessera: types("Q K V DO: *TYPE:16", "LSE DELTA DQ: *fp32:16", "PTR STARTS INV CU: *i32:16", "scale: fp32", "T nseq nblk tiles slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
+# tessera: types("q k v do: Rows(*TYPE:16, i32:16, i32:16)", "lse delta: Rows(*fp32:16, i32, 1)", "dq: Rows(*fp32:16, i32:16, i32:16)", "PTR STARTS INV CU: *i32:16", "scale: fp32", "T nseq nblk tiles: i32")
 # tessera: instance select_blocks_bwd_dq_quick_f32(TYPE="fp32", G=1, LSEL=32, NSEL=6, BT=8, SPAN=64, D=32, DP=32, DT=0, E=32, EP=32, BM=32, BN=32)
 # tessera: instance select_blocks_bwd_dq_d64_f32(TYPE="fp32", G=1, LSEL=64, NSEL=16, BT=8, SPAN=1024, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64, SHARE=4)
 # tessera: cpu(BM=64, BN=64)
@@ -108,12 +107,11 @@ def select_blocks_fwd(Q, K, V, PTR, STARTS, INV, ACC, STATE, O, LSE, CU, scale, 
 # tessera: grid(T // SPAN + B, H)
 @triton.autotune(configs=[triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=1)], key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["T", "nseq", "nblk", "tiles"])
-def select_blocks_bwd_dq(Q, K, V, PTR, STARTS, INV, DO, LSE, DELTA, DQ, CU, scale, T, nseq, nblk, tiles, sqt, sqh, skt, skh, svt, svh,
-                         sdot, sdoh, sdqt, sdqh, slset, slseh, sdeltat, sdeltah,
-                         G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr,
-                         D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                         BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
-    """Adds to DQ, fp32."""
+def select_blocks_bwd_dq(q: Rows, k: Rows, v: Rows, PTR, STARTS, INV, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, T, nseq, nblk,
+                         tiles, G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr,
+                         D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr,
+                         BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
+    """Adds to dq, fp32."""
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
@@ -131,19 +129,18 @@ def select_blocks_bwd_dq(Q, K, V, PTR, STARTS, INV, DO, LSE, DELTA, DQ, CU, scal
         bound = tl.minimum((block + 1) * LSEL, length)
         for n in range(block * LSEL, bound, BN):
             pos = n + tl.arange(0, BN)
-            k = load_keys(Rows(K, skt, skh), start, length, n, head, 0, D, DP, BN)
-            k2 = load_keys(Rows(K, skt, skh), start, length, n, head, DP, D - DP, DT, BN) if DT else None
-            vt = tl.trans(load_keys(Rows(V, svt, svh), start, length, n, head, 0, E, EP, BN))
+            k1 = load_keys(k, start, length, n, head, 0, D, DP, BN)
+            k2 = load_keys(k, start, length, n, head, DP, D - DP, DT, BN) if DT else None
+            vt = tl.trans(load_keys(v, start, length, n, head, 0, E, EP, BN))
             for r in range(begin, end, BM // G):
                 tile, keep = listed_tile(tokens, r, end, pos, bound, block * LSEL, start, length, group, G, BM, HIDDEN, SUB)
-                s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, 0, D, DP), tl.trans(k))
+                s = tl.dot(load_queries(q, tile, G, 0, D, DP), tl.trans(k1))
                 if DT:
-                    s = tl.dot(load_queries(Rows(Q, sqt, sqh), tile, G, DP, D - DP, DT), tl.trans(k2), s)
-                total = load_row_values(Rows(LSE, slset, slseh), tile, G) * LOG2E
+                    s = tl.dot(load_queries(q, tile, G, DP, D - DP, DT), tl.trans(k2), s)
+                total = load_row_values(lse, tile, G) * LOG2E
                 p = tl.where(keep, tl.exp2(s * (scale * LOG2E) - total[:, None]), 0.0)
-                dp = tl.dot(load_queries(Rows(DO, sdot, sdoh), tile, G, 0, E, EP), vt)
-                ds = (p * (dp - load_row_values(Rows(DELTA, sdeltat, sdeltah), tile, G)[:, None])).to(k.dtype)
-                dq = tl.dot(ds, k)
-                dq2 = tl.dot(ds, k2) if DT else 0.0
-                store_dq(Rows(DQ, sdqt, sdqh), dq * scale, dq2 * scale, tile, Sizes(G, D, DP, DT, E, EP, BM, BN), True)
+                dp = tl.dot(load_queries(do, tile, G, 0, E, EP), vt)
+                ds = (p * (dp - load_row_values(delta, tile, G)[:, None])).to(k1.dtype)
+                tail = tl.dot(ds, k2) if DT else 0.0
+                store_dq(dq, tl.dot(ds, k1) * scale, tail * scale, tile, Sizes(G, D, DP, DT, E, EP, BM, BN), True)
                 tl.debug_barrier()               # the next block's rows are read by other threads

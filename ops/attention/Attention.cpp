@@ -248,8 +248,8 @@ void attentionDelta(const Attention &a, const at::Tensor &gradO,
                "[query heads, tokens]");
   const at::Tensor output = unitLast(o);
   Launch launch("kernels/nsa/attn_delta.py", "attn_delta");
-  launch.tensor(output).tensor(gradO).tensor(rows).integer(a.tokens);
-  launch.strides(output).strides(gradO).strides(rows);
+  launch.rows("o", output).rows("do", gradO).rows("delta", rows);
+  launch.integer("T", a.tokens);
   launch.padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
   launch.run(ceilDiv(a.tokens, launch.tile("BT")), a.queryHeads);

@@ -31,18 +31,16 @@ int64_t spanOf(const Attention &a, const Selection &of) {
 }
 
 void addIndex(Launch &launch, const InverseIndex &inverse) {
-  launch.tensor(inverse.offsets).tensor(inverse.starts).tensor(inverse.tokens);
-}
-
-void addSizes(Launch &launch, const Attention &a, const InverseIndex &inverse) {
-  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
-  launch.integer(a.sequences).integer(inverse.blocks).integer(inverse.tiles);
-  launch.strides(a.q).strides(a.k).strides(a.v);
+  launch.tensor("PTR", inverse.offsets).tensor("STARTS", inverse.starts);
+  launch.tensor("INV", inverse.tokens);
 }
 
 void runSpans(Launch &launch, const Attention &a, const Selection &of,
               const InverseIndex &inverse) {
   const int64_t span = spanOf(a, of);
+  launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
+  launch.integer("T", a.tokens).integer("nseq", a.sequences);
+  launch.integer("nblk", inverse.blocks).integer("tiles", inverse.tiles);
   launch.constant("G", a.group).constant("LSEL", of.length);
   launch.constant("NSEL", of.indices.size(2));
   launch.constant("BT", inverse.tileTokens).constant("SPAN", span);
@@ -72,11 +70,10 @@ void blocksForward(const Attention &a, const Selection &of, const Output &to) {
   const Tensor state = at::zeros({2, a.keyHeads, a.tokens, a.group}, numbers);
   state[0].fill_(-std::numeric_limits<float>::infinity());
   Launch launch(file, "select_blocks_fwd");
-  launch.tensor(a.q).tensor(a.k).tensor(a.v);
+  launch.rows("q", a.q).rows("k", a.k).rows("v", a.v);
   addIndex(launch, inverse);
-  launch.tensor(sums).tensor(state).tensor(to.o).tensor(to.lse);
-  addSizes(launch, a, inverse);
-  launch.strides(to.o).strides(to.lse);
+  launch.tensor("ACC", sums).tensor("STATE", state);
+  launch.rows("o", to.o).rows("lse", to.lse);
   runSpans(launch, a, of, inverse);
 }
 
@@ -91,12 +88,8 @@ void blocksDq(const Attention &a, const Selection &of,
   if (inPlace && !to.add)
     dq.zero_();
   Launch launch(file, "select_blocks_bwd_dq");
-  launch.tensor(a.q).tensor(a.k).tensor(a.v);
+  addRows(launch, a, rows).rows("dq", dq);
   addIndex(launch, inverse);
-  launch.tensor(rows.gradO).tensor(rows.lse).tensor(rows.delta).tensor(dq);
-  addSizes(launch, a, inverse);
-  launch.strides(rows.gradO).strides(dq);
-  launch.strides(rows.lse).strides(rows.delta);
   runSpans(launch, a, of, inverse);
   if (inPlace)
     return;

@@ -145,8 +145,7 @@ class Base:
     def run(self, module, i, limit=0):
         """Outputs as bytes, and the reply. Raises Finding."""
         grid, args, constexprs = self.make(i)
-        names = [n for n in self.fn.arg_names if n not in constexprs]
-        actual = [(n, a) for n, a in zip(names, args) if self.signature[n] != "constexpr"]
+        actual = specialize(self.fn, args, constexprs)[3]
         values = [a.data_ptr() if isinstance(a, torch.Tensor) else bits_of(a) for _, a in actual]
         values += [0] * (len(module.kernels[self.entry]["params"]) - len(values))
         tensors = [(n, a) for n, a in actual if isinstance(a, torch.Tensor)]

@@ -22,8 +22,7 @@ def grad(y, xs, dy):
 
 def delta_of(p, o):
     s, delta = p.shape, p.rows()
-    launch("nsa/attn_delta.py", "attn_delta", (cdiv(p.T, 16), p.hq), o, p.do, delta, p.T,
-           *strides(o, p.do, delta), E=s.vdim, EP=pow2(s.vdim), BT=16)
+    launch("nsa/attn_delta.py", "attn_delta", (cdiv(p.T, 16), p.hq), *rows(o, p.do, delta), p.T, E=s.vdim, EP=pow2(s.vdim), BT=16)
     check("attn_delta", delta, (o.double() * p.do.double()).sum(-1), 1e-5)
     return delta
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists of blocks, their inverse index and the passes over them, with the constants of the instances. The index is made in Python."""
 import torch
+from cases import rows
 from launcher import cdiv, fresh, pow2
 
 FLOAT, HALF = torch.float32, torch.bfloat16
@@ -44,13 +45,10 @@ def passes(launch, rand, generator, few):
         o, lse, dq = fresh(tokens, heads, dim), fresh(tokens, heads), torch.zeros(tokens, heads, dim)
         cu, sizes = torch.tensor([0, tokens], dtype=torch.int32), (tokens, 1, tokens // block + 1, tokens // 8 + 1)
         common = dict(G=1, LSEL=block, NSEL=count, BT=8, SPAN=span, D=dim, DP=dim, DT=0, E=dim, EP=dim, BM=tile, BN=tile, SHARE=share, HIDDEN=0, SUB=0)
-        strides = [s for x in (q, k, v) for s in x.stride()[:2]]
         grid, index, scale = (tokens // span + 1, heads), (offsets, starts, inverse), dim**-0.5
-        launch(file, "select_blocks_fwd", grid, q, k, v, *index, acc, state, o, lse, cu, scale, *sizes, *strides, *o.stride()[:2],
-               *lse.stride(), **common)
+        launch(file, "select_blocks_fwd", grid, *rows(q, k, v), *index, acc, state, *rows(o, lse), cu, scale, *sizes, **common)
         delta = (o * do).sum(-1)
-        launch(file, "select_blocks_bwd_dq", grid, q, k, v, *index, do, lse, delta, dq, cu, scale, *sizes, *strides, *do.stride()[:2],
-               *dq.stride()[:2], *lse.stride(), *delta.stride(), **common)
+        launch(file, "select_blocks_bwd_dq", grid, *rows(q, k, v), *index, *rows(do, lse, delta, dq), cu, scale, *sizes, **common)
 
 
 def super_blocks(launch, generator, few):
