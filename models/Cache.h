@@ -44,7 +44,9 @@ bool hasCache(const ModelConfig &config);
 /// [B, Hkv, capacity, d].
 class Cache {
 public:
-  Cache(const ModelConfig &config, int64_t sequences, int64_t capacity);
+  /// `perSequence` is ForwardOptions::perSequence of these sequences.
+  Cache(const ModelConfig &config, int64_t sequences, int64_t capacity,
+        at::Tensor perSequence = {});
 
   int64_t sequences() const { return count; }
   int64_t length() const { return tokens; } ///< Tokens read so far.
@@ -55,6 +57,7 @@ private:
   friend class Transformer;
   std::vector<CacheLayer> layers;
   at::Tensor text; ///< The tokens read so far, int64 [B, capacity].
+  at::Tensor perSequence;
   int64_t count, most, tokens = 0;
   Reads seen;
 };

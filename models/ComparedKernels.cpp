@@ -117,9 +117,11 @@ public:
 
   at::Tensor customAttention(const at::Tensor &q, const at::Tensor &k,
                              const at::Tensor &v, const at::Tensor &learned,
+                             const at::Tensor &perSequence,
                              const CustomAttention &custom,
                              const Packing &packing) override {
-    return compiled.customAttention(q, k, v, learned, custom, packing);
+    return compiled.customAttention(q, k, v, learned, perSequence, custom,
+                                    packing);
   }
 
   PatternResult patternAttention(const PatternInputs &in,

@@ -42,8 +42,10 @@ bool hasCache(const ModelConfig &c) {
   return true;
 }
 
-Cache::Cache(const ModelConfig &c, int64_t sequences, int64_t capacity)
-    : layers(size_t(c.layers)), count(sequences), most(capacity) {
+Cache::Cache(const ModelConfig &c, int64_t sequences, int64_t capacity,
+             at::Tensor values)
+    : layers(size_t(c.layers)), perSequence(std::move(values)),
+      count(sequences), most(capacity) {
   if (!hasCache(c))
     throw Error("attention.kernel has no form that goes on from a cache",
                 "generate needs attention nsa, dense, sdpa or patterns");
@@ -106,7 +108,8 @@ void Transformer::rewind(Cache &cache, int64_t last) {
   for (bool changed = first > 0; changed;) {
     changed = false;
     for (const Block &b : blocks) {
-      const int64_t lower = b.attention->firstReader(*source, first, last);
+      const int64_t lower =
+          b.attention->firstReader(*source, first, last, cache.perSequence);
       changed = changed || lower < first;
       first = std::min(first, lower);
     }
@@ -130,7 +133,12 @@ at::Tensor Transformer::extendAttention(const Block &b, const at::Tensor &x,
   const at::Tensor rotated = models::rotated(
       byHead(heads.turned, sequences).to(at::kFloat), cache.tokens, c.rope);
   const at::Tensor values = byHead(heads.values, sequences).to(at::kFloat);
-  ExtensionInputs in{x, rotated.narrow(1, 0, c.heads), {}, {}, cache.tokens};
+  ExtensionInputs in{x,
+                     rotated.narrow(1, 0, c.heads),
+                     {},
+                     {},
+                     cache.tokens,
+                     cache.perSequence};
   for (int64_t branch = 0; branch < n; ++branch) {
     in.keys.push_back(
         rotated.narrow(1, c.heads + branch * c.kvHeads, c.kvHeads));

@@ -25,6 +25,9 @@ struct ForwardOptions {
   /// One number by which the caller multiplies the model's loss before the
   /// backward pass. Losses of inner layers get it, too. Undefined: 1.
   at::Tensor lossFactor = {};
+  /// Values of the sequences, int32 [values, sequences]: a row for each name of
+  /// ModelConfig::sequenceValues. Undefined: the model does not have any.
+  at::Tensor perSequence = {};
 };
 
 struct ForwardResult {

@@ -86,7 +86,7 @@ at::Tensor Kernels::activation(MlpKind kind, const at::Tensor &in,
 
 at::Tensor Kernels::decodePattern(const at::Tensor &, const at::Tensor &,
                                   const at::Tensor &, int64_t,
-                                  const at::Tensor &,
+                                  const at::Tensor &, const at::Tensor &,
                                   const CustomAttention &custom) {
   throw Error("the pattern " + custom.pattern +
                   " is compiled, but kernels=torch",
@@ -94,12 +94,13 @@ at::Tensor Kernels::decodePattern(const at::Tensor &, const at::Tensor &,
 }
 
 int64_t Kernels::firstReader(int64_t first, int64_t, int64_t,
-                             const CustomAttention &) {
+                             const at::Tensor &, const CustomAttention &) {
   return first;
 }
 
 at::Tensor Kernels::customAttention(const at::Tensor &, const at::Tensor &,
                                     const at::Tensor &, const at::Tensor &,
+                                    const at::Tensor &,
                                     const CustomAttention &custom,
                                     const Packing &) {
   throw Error("attention.kernel (" + custom.file +

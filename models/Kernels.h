@@ -142,29 +142,32 @@ public:
   }
   /// Attention of a pattern for the n tokens of each sequence from `first` on,
   /// over a cache: q [B, n, Hq, dk], keys and values [B, Hkv, capacity, d],
-  /// `numbers` [names, Hq] of custom.headLearned or undefined. Gives
+  /// `numbers` [names, Hq] of custom.headLearned or undefined, `perSequence`
+  /// int32 [values, B] of the pattern or undefined. Gives
   /// [B, n, Hq, dv], no gradient. Throws tessera::Error where there are no
   /// compiled kernels.
   virtual at::Tensor decodePattern(const at::Tensor &q, const at::Tensor &k,
                                    const at::Tensor &v, int64_t first,
                                    const at::Tensor &numbers,
+                                   const at::Tensor &perSequence,
                                    const CustomAttention &custom);
   /// The first of the queries that attend to any of the keys first .. last-1
-  /// of a sequence that ends there; `first` of a causal pattern.
+  /// of any sequence, all of which end there; `first` of a causal pattern.
+  /// `perSequence` as for decodePattern().
   virtual int64_t firstReader(int64_t first, int64_t last, int64_t heads,
+                              const at::Tensor &perSequence,
                               const CustomAttention &custom);
   virtual NsaResult nsaAttention(const NsaInputs &inputs,
                                  const ModelConfig &config,
                                  const Packing &packing) = 0;
   /// Attention by the kernels of a user's file; `learned` is
   /// [T, n, Hq], a slice for each name of custom.learned; undefined: none.
-  /// Throws tessera::Error where
-  /// there are no compiled kernels.
-  virtual at::Tensor customAttention(const at::Tensor &q, const at::Tensor &k,
-                                     const at::Tensor &v,
-                                     const at::Tensor &learned,
-                                     const CustomAttention &custom,
-                                     const Packing &packing);
+  /// `perSequence` is int32 [values, sequences] of a pattern; undefined: none.
+  /// Throws tessera::Error where there are no compiled kernels.
+  virtual at::Tensor
+  customAttention(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v,
+                  const at::Tensor &learned, const at::Tensor &perSequence,
+                  const CustomAttention &custom, const Packing &packing);
   /// Attention of the pattern `custom.file` with the parameters
   /// `custom.constexprs`. Throws tessera::Error where there are no compiled
   /// kernels.

@@ -7,9 +7,12 @@
 #include "models/NsaLayer.h"
 #include "models/NsaRows.h"
 #include "models/SelectedLayer.h"
+#include "runtime/launch/PatternFile.h"
+#include "support/Error.h"
 
 #include <ATen/ATen.h>
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tessera::models {
 namespace {
@@ -102,6 +105,19 @@ public:
     if (!custom.headLearned.empty())
       headLearned = build.constant(prefix + "attention.head_learned",
                                    {numbers(custom.headLearnedNames())}, 0);
+    if (custom.pattern.empty())
+      return;
+    const std::vector<std::string> &known = config.sequenceValues;
+    for (const auto &name :
+         runtime::readPatternFile(custom.file)->perSequence) {
+      const auto found = std::find(known.begin(), known.end(), name);
+      if (found == known.end())
+        throw Error(fmt::format("{} takes a value of each sequence, {}, which "
+                                "the model does not have",
+                                custom.file, name),
+                    "set attention.per_sequence");
+      valueRows.push_back(found - known.begin());
+    }
   }
 
   std::vector<at::Tensor> weights() const override {
@@ -109,15 +125,17 @@ public:
   }
 
   at::Tensor forward(Kernels &kernels, const AttentionInputs &in,
-                     const Packing &packing, const ForwardOptions &,
+                     const Packing &packing, const ForwardOptions &options,
                      ForwardResult &) const override {
-    return kernels.customAttention(in.query, in.keys[0], in.values[0],
-                                   learnedNumbers(in.input), custom, packing);
+    return kernels.customAttention(
+        in.query, in.keys[0], in.values[0], learnedNumbers(in.input),
+        valuesOf(options.perSequence), custom, packing);
   }
 
-  int64_t firstReader(Kernels &kernels, int64_t first,
-                      int64_t last) const override {
-    return kernels.firstReader(first, last, config.heads, custom);
+  int64_t firstReader(Kernels &kernels, int64_t first, int64_t last,
+                      const at::Tensor &perSequence) const override {
+    return kernels.firstReader(first, last, config.heads, valuesOf(perSequence),
+                               custom);
   }
 
   at::Tensor extend(Kernels &kernels, const ExtensionInputs &in,
@@ -129,7 +147,7 @@ public:
             : at::Tensor();
     return kernels
         .decodePattern(in.query.transpose(1, 2), cache.keys[0], cache.values[0],
-                       in.first, numbers, custom)
+                       in.first, numbers, valuesOf(in.perSequence), custom)
         .transpose(1, 2);
   }
 
@@ -150,7 +168,24 @@ private:
     return parts.size() == 1 ? parts[0] : at::cat(parts, 1);
   }
 
+  /// Returns the rows of this pattern's values, undefined if it takes none. An
+  /// index tensor would be copied from the host, which a CUDA graph cannot do.
+  at::Tensor valuesOf(const at::Tensor &all) const {
+    if (valueRows.empty())
+      return {};
+    if (!all.defined())
+      throw Error(fmt::format("{} takes values of each sequence, which this "
+                              "pass does not have",
+                              custom.file),
+                  "give ForwardOptions::perSequence, or those of the cache");
+    std::vector<at::Tensor> rows;
+    for (const int64_t row : valueRows)
+      rows.push_back(all[row]);
+    return at::stack(rows);
+  }
+
   const CustomAttention custom;
+  std::vector<int64_t> valueRows; ///< Of ModelConfig::sequenceValues.
   at::Tensor learned;     ///< [names * Hq, dim]: a number for each token.
   at::Tensor headLearned; ///< [names * Hq]
 };

@@ -35,6 +35,7 @@ struct ExtensionInputs {
   at::Tensor query;                     ///< Rotated, fp32 [B, Hq, n, dk].
   std::vector<at::Tensor> keys, values; ///< Of each branch, [B, Hkv, n, d].
   int64_t first;                        ///< Position of the first new token.
+  at::Tensor perSequence;               ///< Of the cache, [values, B].
 
   int64_t last() const { return first + query.size(2); }
 };
@@ -58,9 +59,10 @@ public:
                              const ForwardOptions &options,
                              ForwardResult &result) const = 0;
   /// Returns the first position whose query attends to any of the positions
-  /// first .. last-1, which end the sequence; `first` where no query attends to
-  /// later keys.
-  virtual int64_t firstReader(Kernels &, int64_t first, int64_t) const {
+  /// first .. last-1, which end the sequences; `first` where no query attends
+  /// to later keys. `perSequence` is that of the cache.
+  virtual int64_t firstReader(Kernels &, int64_t first, int64_t,
+                              const at::Tensor & /*perSequence*/) const {
     return first;
   }
   /// Appends the keys and values of the new tokens to the cache of the layer

@@ -102,6 +102,8 @@ struct ModelConfig {
   /// The kinds of attention, which repeat over the layers. Empty: every layer
   /// has `attention` and `custom`.
   std::vector<LayerKind> kinds;
+  /// Names of the values of each sequence, as kernels spell them: {"PREFIX"}.
+  std::vector<std::string> sequenceValues;
   NsaGeometry nsa;
   Compression compression = Compression::Average;
   /// Of Compression::Mlp (models/BlockMlp.h): hidden width, 0 for twice the

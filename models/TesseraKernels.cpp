@@ -3,15 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations are found by name: the library that registers them
-// (ops) is linked or loaded, never included.
+// (ops) is linked or loaded.
 #include "models/Kernels.h"
 #include "models/RopeTable.h"
+#include "ops/Attention.h"
 #include "runtime/launch/PatternFile.h"
 
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <set>
 
@@ -130,36 +133,49 @@ public:
   }
 
   Tensor customAttention(const Tensor &q, const Tensor &k, const Tensor &v,
-                         const Tensor &learned, const CustomAttention &custom,
+                         const Tensor &learned, const Tensor &perSequence,
+                         const CustomAttention &custom,
                          const Packing &packing) override {
+    std::string names;
+    if (perSequence.defined())
+      names = fmt::format(
+          "{}",
+          fmt::join(runtime::readPatternFile(custom.file)->perSequence, ","));
     return std::get<0>(customOp.call(
         q, k, v, packing.sequenceStarts, packing.length, custom.file,
         custom.forward, custom.backward, custom.constexprs, std::nullopt,
-        maybe(learned), custom.allLearned()));
+        maybe(learned), custom.allLearned(), maybe(perSequence), names));
   }
 
   PatternResult patternAttention(const PatternInputs &in,
                                  const CustomAttention &custom,
                                  const Packing &packing) override {
     patterns.insert(runtime::readPatternFile(custom.file));
-    const auto [o, lse, indices, losses] = patternOp.call(
-        in.query, in.key, in.value, packing.sequenceStarts, packing.length,
-        custom.file, custom.constexprs, maybe(in.learned), maybe(in.indexQuery),
-        maybe(in.indexKey), maybe(in.indexWeights),
-        /*gate_logits=*/std::nullopt, std::nullopt);
-    return {o, indices, losses};
+    AttentionOptions options;
+    options.parameters = custom.constexprs;
+    options.learned = maybe(in.learned);
+    options.indexQ = maybe(in.indexQuery);
+    options.indexK = maybe(in.indexKey);
+    options.indexWeights = maybe(in.indexWeights);
+    const AttentionResult r =
+        attention(in.query, in.key, in.value, packing.sequenceStarts,
+                  packing.length, custom.file, options);
+    return {r.o, r.indices, r.indexLoss};
   }
 
   Tensor decodePattern(const Tensor &q, const Tensor &k, const Tensor &v,
                        int64_t first, const Tensor &numbers,
+                       const Tensor &perSequence,
                        const CustomAttention &custom) override {
     return patternDecode.call(q, k, v, first, custom.file, custom.constexprs,
-                              std::nullopt, maybe(numbers), std::nullopt);
+                              std::nullopt, maybe(numbers), maybe(perSequence));
   }
   int64_t firstReader(int64_t first, int64_t last, int64_t heads,
+                      const Tensor &perSequence,
                       const CustomAttention &custom) override {
-    return patternReader.call(first, last, heads, custom.file,
-                              custom.constexprs, /*sequences=*/1, std::nullopt);
+    return patternReader.call(
+        first, last, heads, custom.file, custom.constexprs,
+        perSequence.defined() ? perSequence.size(1) : 1, maybe(perSequence));
   }
 
   KernelCounts counts() const override {
@@ -257,16 +273,10 @@ private:
                       const Tensor &, c10::SymInt, c10::string_view,
                       c10::string_view, c10::string_view, c10::string_view,
                       std::optional<double>, const MaybeTensor &,
-                      c10::string_view);
+                      c10::string_view, const MaybeTensor &, c10::string_view);
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
   /// Files of patterns that select blocks: no kernel is compiled from them.
   std::set<std::shared_ptr<const runtime::PatternFile>> patterns;
-  using Pattern = std::tuple<Tensor, Tensor, Tensor, Tensor>(
-      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-      c10::SymInt, c10::string_view, c10::string_view, const MaybeTensor &,
-      const MaybeTensor &, const MaybeTensor &, const MaybeTensor &,
-      const MaybeTensor &, std::optional<double>);
-  c10::TypedOperatorHandle<Pattern> patternOp = find<Pattern>("attention");
   using PatternDecode = Tensor(const Tensor &, const Tensor &, const Tensor &,
                                int64_t, c10::string_view, c10::string_view,
                                std::optional<double>, const MaybeTensor &,

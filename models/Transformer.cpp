@@ -154,17 +154,13 @@ Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
   return transform(attend(x));
 }
 
-KernelDifferences
-Transformer::compareKernels(const at::Tensor &tokens, const at::Tensor &targets,
-                            const std::vector<int32_t> &starts) {
+KernelDifferences Transformer::compareKernels(const at::Tensor &tokens,
+                                              const ForwardOptions &options) {
   const at::NoGradGuard noGrad;
-  ForwardOptions options;
-  options.starts = starts;
-  options.targets = targets;
   std::unique_ptr<Kernels> own = std::move(source);
   const auto lossOf = [&](std::unique_ptr<Kernels> kernels) {
     source = std::move(kernels);
-    return meanLoss(forward(tokens, options), targets).item<double>();
+    return meanLoss(forward(tokens, options), options.targets).item<double>();
   };
   KernelDifferences differences;
   try {

@@ -30,10 +30,9 @@ public:
   /// A forward pass without gradients in which every operation of the kernels
   /// is compared with plain torch (models/ComparedKernels.h), and on the CPU a
   /// second one by plain torch: "loss" is the difference of their losses over
-  /// the second.
+  /// the second. `options` has targets.
   KernelDifferences compareKernels(const at::Tensor &tokens,
-                                   const at::Tensor &targets,
-                                   const std::vector<int32_t> &starts);
+                                   const ForwardOptions &options);
 
   /// Logits [B, n, vocabulary] of the n tokens behind those in the cache, which
   /// has them afterwards. Any split of a text into calls gives the same, up to

@@ -174,14 +174,16 @@ TORCH_LIBRARY(tessera, m) {
         "scale=None) -> "
         "(Tensor, Tensor, Tensor)");
 
-  // Attention by a pattern's file. learned: [learned numbers, Hq]. indices and
-  // index_loss are empty where the pattern does not select, or has no indexer.
-  // A pattern with streams takes the heads of their keys and values one stream
-  // after another; lse is empty where each stream has a gate.
+  // Attention by a pattern's file. learned: [learned numbers, Hq];
+  // per_sequence: int32 [values, sequences]. indices and index_loss are empty
+  // where the pattern does not select, or has no indexer. A pattern with
+  // streams takes the heads of their keys and values one stream after another;
+  // lse is empty where each stream has a gate.
   m.def("attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, SymInt "
         "max_seqlen, str pattern, str params=\"\", *, Tensor? learned=None, "
-        "Tensor? index_q=None, Tensor? index_k=None, Tensor? "
-        "index_weights=None, Tensor? gate_logits=None, float? scale=None) -> "
+        "Tensor? per_sequence=None, Tensor? index_q=None, Tensor? "
+        "index_k=None, Tensor? index_weights=None, Tensor? gate_logits=None, "
+        "float? scale=None) -> "
         "(Tensor o, Tensor lse, Tensor indices, Tensor index_loss)");
 
   m.def("decode_attention(Tensor q, Tensor k, Tensor v, int first, int last, "

@@ -40,32 +40,52 @@ void addLearned(NamedTensors &tensors, const CustomKernels &kernels,
     tensors[prefix + names[i]] = learned->select(1, int64_t(i));
 }
 
+// Values of the sequences: int32 [n, B], one of them for each name.
+void addSequences(NamedTensors &tensors, const CustomKernels &kernels,
+                  const Attention &a, const MaybeTensor &values) {
+  const auto &names = kernels.perSequence;
+  TESSERA_CHECK(values.has_value() == !names.empty(), opName,
+                "per_sequence and per_sequence_names go together: a tensor, "
+                "and a name for each of its rows");
+  if (!values)
+    return;
+  checkInt32(opName, "per_sequence", *values);
+  checkShape(opName, "per_sequence", *values,
+             {int64_t(names.size()), a.sequences}, "[names, sequences]");
+  for (size_t i = 0; i < names.size(); ++i)
+    tensors[names[i]] = values->select(0, int64_t(i)).contiguous();
+}
+
 // LSE and DELTA as these kernels take them: fp32 [Hq, T].
 Tensor byHeadsContiguous(const Attention &a) {
   return at::empty({a.queryHeads, a.tokens}, a.q.options().dtype(at::kFloat));
 }
 
 std::shared_ptr<const CustomKernels> kernelsOf(Text file, Text fwd, Text bwd,
-                                               Text constexprs, Text learned) {
+                                               Text constexprs, Text learned,
+                                               Text perSequence) {
   return CustomKernels::find(std::string(file), std::string(fwd),
                              std::string(bwd), std::string(constexprs),
-                             std::string(learned));
+                             std::string(learned), std::string(perSequence));
 }
 
 std::tuple<Tensor, Tensor>
 forward(const Tensor &q, const Tensor &k, const Tensor &v,
         const Tensor &cuSeqlens, int64_t maxSeqlen, Text file, Text fwd,
         Text bwd, Text constexprs, std::optional<double> scale,
-        const MaybeTensor &learned, Text learnedNames) {
+        const MaybeTensor &learned, Text learnedNames,
+        const MaybeTensor &perSequence, Text perSequenceNames) {
   const Attention a =
       checkAttention(opName, q, k, v, cuSeqlens, maxSeqlen, scale);
-  const auto kernels = kernelsOf(file, fwd, bwd, constexprs, learnedNames);
+  const auto kernels =
+      kernelsOf(file, fwd, bwd, constexprs, learnedNames, perSequenceNames);
   Tensor o = a.emptyOutput(), lse = byHeadsContiguous(a);
   if (!kernels->forward.has("LSE"))
     lse.zero_();
   NamedTensors tensors = {{"Q", a.q}, {"K", a.k},   {"V", a.v},
                           {"O", o},   {"LSE", lse}, {"CU", cuSeqlens}};
   addLearned(tensors, *kernels, a, learned);
+  addSequences(tensors, *kernels, a, perSequence);
   kernels->run(kernels->forward, a, tensors);
   return {o, lse};
 }
@@ -77,10 +97,12 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
                    const Tensor &o, const Tensor &lse, const Tensor &cuSeqlens,
                    int64_t maxSeqlen, Text file, Text fwd, Text bwd,
                    Text constexprs, std::optional<double> scale,
-                   const MaybeTensor &learned, Text learnedNames) {
+                   const MaybeTensor &learned, Text learnedNames,
+                   const MaybeTensor &perSequence, Text perSequenceNames) {
   const Attention a =
       checkAttention(backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
-  const auto kernels = kernelsOf(file, fwd, bwd, constexprs, learnedNames);
+  const auto kernels =
+      kernelsOf(file, fwd, bwd, constexprs, learnedNames, perSequenceNames);
   TESSERA_CHECK(!kernels->backward.empty(), opName, "`", fwd, "` of ", file,
                 " was given no backward; name its kernel in bwd");
   const bool wantsDelta = kernels->backwardHas("DELTA");
@@ -113,6 +135,7 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
       given ? MaybeTensor(at::empty_like(*given)) : std::nullopt;
   addLearned(tensors, *kernels, a, given);
   addLearned(tensors, *kernels, a, gradient, "D");
+  addSequences(tensors, *kernels, a, perSequence);
   for (const NamedKernel &kernel : kernels->backward)
     kernels->run(kernel, a, tensors);
   return {tensors["DQ"], tensors["DK"], tensors["DV"],
@@ -122,7 +145,8 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
 std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
                                 const Tensor &v, const Tensor &, c10::SymInt,
                                 Text, Text, Text, Text, std::optional<double>,
-                                const MaybeTensor &, Text) {
+                                const MaybeTensor &, Text, const MaybeTensor &,
+                                Text) {
   auto [o, lse] = metaForward(opName, q, k, v);
   return {o, lse.contiguous()};
 }
@@ -131,7 +155,8 @@ Gradients metaBack(const Tensor &, const MaybeTensor &, const Tensor &q,
                    const Tensor &k, const Tensor &v, const Tensor &,
                    const Tensor &, const Tensor &, c10::SymInt, Text, Text,
                    Text, Text, std::optional<double>,
-                   const MaybeTensor &learned, Text) {
+                   const MaybeTensor &learned, Text, const MaybeTensor &,
+                   Text) {
   return std::tuple_cat(metaBackward(q, k, v),
                         std::tuple(learned ? at::empty_like(*learned)
                                            : at::empty({0}, q.options())));
@@ -146,18 +171,22 @@ struct Function : torch::autograd::Function<Function> {
           const std::string &file, const std::string &fwd,
           const std::string &bwd, const std::string &constexprs,
           std::optional<double> scale, const MaybeTensor &learned,
-          const std::string &learnedNames) {
+          const std::string &learnedNames, const MaybeTensor &perSequence,
+          const std::string &perSequenceNames) {
     at::AutoDispatchBelowADInplaceOrView below;
     ctx->set_materialize_grads(false); // backward() asks which are defined
     static const auto op = findOp<std::tuple<Tensor, Tensor>(
         const Tensor &, const Tensor &, const Tensor &, const Tensor &,
         c10::SymInt, Text, Text, Text, Text, std::optional<double>,
-        const MaybeTensor &, Text)>(opName);
-    auto [o, lse] = op.call(q, k, v, cuSeqlens, maxSeqlen, file, fwd, bwd,
-                            constexprs, scale, learned, learnedNames);
-    ctx->save_for_backward(
-        {q, k, v, o, lse, cuSeqlens, learned.value_or(Tensor())});
+        const MaybeTensor &, Text, const MaybeTensor &, Text)>(opName);
+    auto [o, lse] =
+        op.call(q, k, v, cuSeqlens, maxSeqlen, file, fwd, bwd, constexprs,
+                scale, learned, learnedNames, perSequence, perSequenceNames);
+    ctx->save_for_backward({q, k, v, o, lse, cuSeqlens,
+                            learned.value_or(Tensor()),
+                            perSequence.value_or(Tensor())});
     ctx->saved_data["learned_names"] = learnedNames;
+    ctx->saved_data["per_sequence_names"] = perSequenceNames;
     ctx->saved_data["max_seqlen"] = maxSeqlen;
     ctx->saved_data["file"] = file;
     ctx->saved_data["fwd"] = fwd;
@@ -172,7 +201,7 @@ struct Function : torch::autograd::Function<Function> {
         const Tensor &, const MaybeTensor &, const Tensor &, const Tensor &,
         const Tensor &, const Tensor &, const Tensor &, const Tensor &,
         c10::SymInt, Text, Text, Text, Text, std::optional<double>,
-        const MaybeTensor &, Text)>(backwardName);
+        const MaybeTensor &, Text, const MaybeTensor &, Text)>(backwardName);
     const variable_list saved = ctx->get_saved_variables();
     const Tensor gradO =
         grads[0].defined()
@@ -183,17 +212,23 @@ struct Function : torch::autograd::Function<Function> {
     auto text = [&](const char *name) {
       return ctx->saved_data[name].toStringView();
     };
-    const MaybeTensor learned =
-        saved[6].defined() ? MaybeTensor(saved[6]) : std::nullopt;
+    const auto given = [&](size_t i) {
+      return saved[i].defined() ? MaybeTensor(saved[i]) : std::nullopt;
+    };
+    const MaybeTensor learned = given(6);
     auto [dq, dk, dv, dlearned] =
         op.call(gradO, gradLse, saved[0], saved[1], saved[2], saved[3],
                 saved[4], saved[5], ctx->saved_data["max_seqlen"].toSymInt(),
                 text("file"), text("fwd"), text("bwd"), text("constexprs"),
                 ctx->saved_data["scale"].toOptional<double>(), learned,
-                text("learned_names"));
-    return {
-        dq, dk, dv, {}, {}, {}, {}, {}, {}, {}, learned ? dlearned : Tensor(),
-        {}};
+                text("learned_names"), given(7), text("per_sequence_names"));
+    variable_list gradients(14);
+    gradients[0] = dq;
+    gradients[1] = dk;
+    gradients[2] = dv;
+    if (learned)
+      gradients[10] = dlearned;
+    return gradients;
   }
 };
 
@@ -201,24 +236,28 @@ std::tuple<Tensor, Tensor>
 autograd(const Tensor &q, const Tensor &k, const Tensor &v,
          const Tensor &cuSeqlens, c10::SymInt maxSeqlen, Text file, Text fwd,
          Text bwd, Text constexprs, std::optional<double> scale,
-         const MaybeTensor &learned, Text learnedNames) {
+         const MaybeTensor &learned, Text learnedNames,
+         const MaybeTensor &perSequence, Text perSequenceNames) {
   const variable_list out = Function::apply(
       q, k, v, cuSeqlens, std::move(maxSeqlen), std::string(file),
       std::string(fwd), std::string(bwd), std::string(constexprs), scale,
-      learned, std::string(learnedNames));
+      learned, std::string(learnedNames), perSequence,
+      std::string(perSequenceNames));
   return {out[0], out[1]};
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("custom_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
         "SymInt max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", "
-        "float? scale=None, Tensor? learned=None, str learned_names=\"\") -> "
-        "(Tensor o, Tensor lse)");
+        "float? scale=None, Tensor? learned=None, str learned_names=\"\", "
+        "Tensor? per_sequence=None, str per_sequence_names=\"\") -> (Tensor o, "
+        "Tensor lse)");
   m.def("custom_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor q, "
         "Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens, SymInt "
         "max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", float? "
-        "scale=None, Tensor? learned=None, str learned_names=\"\") -> (Tensor, "
-        "Tensor, Tensor, Tensor)");
+        "scale=None, Tensor? learned=None, str learned_names=\"\", Tensor? "
+        "per_sequence=None, str per_sequence_names=\"\") -> (Tensor, Tensor, "
+        "Tensor, Tensor)");
 }
 
 void implement(torch::Library &m) {

@@ -42,10 +42,12 @@ Constexprs sizesOf(const NamedKernel &kernel, const Attention &a) {
 }
 
 void checkParameters(const NamedKernel &kernel,
-                     const std::vector<std::string> &learned) {
+                     const std::vector<std::string> &learned,
+                     const std::vector<std::string> &perSequence) {
   std::vector<std::string> tensors = tensorNames();
   for (const std::string &name : learned)
     tensors.insert(tensors.end(), {name, "D" + name});
+  tensors.insert(tensors.end(), perSequence.begin(), perSequence.end());
   for (const auto &parameter : kernel.description->info.signature.parameters) {
     const auto stride = strideName(parameter.name);
     if (parameter.isConstexpr || contains(tensors, parameter.name) ||
@@ -75,9 +77,10 @@ void require(const NamedKernel &kernel, const char *parameter,
 }
 
 NamedKernel named(const std::string &file, const std::string &name,
-                  const std::vector<std::string> &learned) {
+                  const std::vector<std::string> &learned,
+                  const std::vector<std::string> &perSequence) {
   NamedKernel result{Kernel::fromFile(file, name), describeKernel(file, name)};
-  checkParameters(result, learned);
+  checkParameters(result, learned, perSequence);
   if (!result.description->info.hints.grid)
     gridOf(*result.description, {}); // says how to write the hint
   return result;
@@ -147,19 +150,21 @@ Constexprs parseConstants(const std::string &text) {
   return result;
 }
 
-// No name twice, and none that means something already.
-void checkLearned(const std::vector<std::string> &names) {
-  std::vector<std::string> taken = tensorNames();
+// No name twice, and none that means something already. `argument` is that of
+// the op; `taken` has the names so far and gets these.
+void checkNames(const std::string &argument,
+                const std::vector<std::string> &names,
+                std::vector<std::string> &taken) {
   for (const std::string &name : names) {
     const bool spelt =
         std::all_of(name.begin(), name.end(), [](unsigned char c) {
           return std::isupper(c) || std::isdigit(c) || c == '_';
         });
     if (!spelt || std::isdigit(static_cast<unsigned char>(name[0])))
-      throw Error("learned has `" + name + "`",
+      throw Error(argument + " has `" + name + "`",
                   "tensors have names in capitals: GATE");
     if (contains(taken, name) || contains(taken, "D" + name))
-      throw Error("learned has `" + name + "`, which is passed already",
+      throw Error(argument + " has `" + name + "`, which is passed already",
                   "choose another name");
     taken.insert(taken.end(), {name, "D" + name});
   }
@@ -240,6 +245,9 @@ void checkRoles(const CustomKernels &kernels) {
   for (const std::string &name : kernels.learned)
     require(kernels.forward, name.c_str(),
             "learned names it; a forward takes such a tensor [T, H*G]");
+  for (const std::string &name : kernels.perSequence)
+    require(kernels.forward, name.c_str(),
+            "per_sequence names it; a forward takes such a tensor [B]");
   if (kernels.backward.empty())
     return;
   std::vector<std::string> gradients = {"DQ", "DK", "DV"};
@@ -282,21 +290,28 @@ bool CustomKernels::backwardHas(const char *parameter) const {
 std::shared_ptr<const CustomKernels>
 CustomKernels::find(const std::string &file, const std::string &forward,
                     const std::string &backward, const std::string &constants,
-                    const std::string &learned) {
+                    const std::string &learned,
+                    const std::string &perSequence) {
   static std::mutex mutex;
   static auto *const known =
       new std::map<std::string, std::shared_ptr<const CustomKernels>>;
   const std::string key = file + '\n' + forward + '\n' + backward + '\n' +
-                          constants + '\n' + learned;
+                          constants + '\n' + learned + '\n' + perSequence;
   std::lock_guard<std::mutex> lock(mutex);
   auto &entry = (*known)[key];
   if (!entry) {
-    const auto names = namesOf(learned);
-    checkLearned(names);
-    auto made = std::make_shared<CustomKernels>(CustomKernels{
-        named(file, forward, names), {}, parseConstants(constants), names});
+    const auto names = namesOf(learned), values = namesOf(perSequence);
+    std::vector<std::string> taken = tensorNames();
+    checkNames("learned", names, taken);
+    checkNames("per_sequence", values, taken);
+    auto made = std::make_shared<CustomKernels>(
+        CustomKernels{named(file, forward, names, values),
+                      {},
+                      parseConstants(constants),
+                      names,
+                      values});
     for (const std::string &name : backwardNames(file, backward))
-      made->backward.push_back(named(file, name, names));
+      made->backward.push_back(named(file, name, names, values));
     checkRoles(*made);
     checkConstants(*made);
     fitToDefaults(*made);

@@ -38,14 +38,15 @@ struct CustomKernels {
   // Tensors [T, H*G] of fp32 of the caller's, slices [:, i, :] of one; the
   // gradient of GATE is DGATE.
   std::vector<std::string> learned;
+  // Tensors [B] of int32 of the caller's: a value of each sequence.
+  std::vector<std::string> perSequence;
 
   // Checks all parameters; kept per process. An empty bwd has no backward.
   // Throws Error.
-  static std::shared_ptr<const CustomKernels> find(const std::string &file,
-                                                   const std::string &forward,
-                                                   const std::string &backward,
-                                                   const std::string &constants,
-                                                   const std::string &learned);
+  static std::shared_ptr<const CustomKernels>
+  find(const std::string &file, const std::string &forward,
+       const std::string &backward, const std::string &constants,
+       const std::string &learned, const std::string &perSequence);
 
   // Launches one of them on tensors by name.
   void run(const NamedKernel &kernel, const Attention &a,

@@ -40,17 +40,30 @@ void checkGates(const PatternCall &c, const language::Selection &s) {
                       : " has no gates; leave gate_logits away");
 }
 
+void checkPerSequence(const PatternCall &c,
+                      const std::vector<std::string> &names) {
+  TESSERA_CHECK(names.empty() == !c.perSequence, opName, c.file, " takes ",
+                names.size(), " values of each sequence, and per_sequence is ",
+                c.perSequence ? "a tensor" : "None",
+                "; pass int32 [values, sequences] exactly if there are any");
+}
+
+std::string listOf(const std::vector<std::string> &names) {
+  std::string list;
+  for (const std::string &name : names)
+    list += (list.empty() ? "" : ",") + name;
+  return list;
+}
+
 // The kernels that are derived from the pattern.
 PatternOutput derived(const PatternCall &c, const PatternFile &pattern) {
   static const auto op = findOp<std::tuple<Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       c10::SymInt, Text, Text, Text, Text, std::optional<double>,
-      const MaybeTensor &, Text)>("custom_attention");
+      const MaybeTensor &, Text, const MaybeTensor &, Text)>(
+      "custom_attention");
   checkIndexer(c, {});
   checkGates(c, {});
-  std::string names;
-  for (const std::string &name : pattern.learned)
-    names += (names.empty() ? "" : ",") + name;
   MaybeTensor learned;
   if (c.learned)
     learned = c.learned->to(at::kFloat)
@@ -59,7 +72,8 @@ PatternOutput derived(const PatternCall &c, const PatternFile &pattern) {
                                   c.learned->sym_size(1)});
   auto [o, lse] = op.call(c.q, c.k, c.v, c.cuSeqlens, c.maxSeqlen, pattern.path,
                           pattern.name, pattern.name + "_bwd", c.parameters,
-                          c.scale, learned, names);
+                          c.scale, learned, listOf(pattern.learned),
+                          c.perSequence, listOf(pattern.perSequence));
   return {o, lse, c.noIndices(), c.noLoss()};
 }
 
@@ -67,8 +81,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor>
 attention(const Tensor &q, const Tensor &k, const Tensor &v,
           const Tensor &cuSeqlens, c10::SymInt maxSeqlen, Text pattern,
           Text parameters, const MaybeTensor &learned,
-          const MaybeTensor &indexQ, const MaybeTensor &indexK,
-          const MaybeTensor &indexWeights, const MaybeTensor &gateLogits,
+          const MaybeTensor &perSequence, const MaybeTensor &indexQ,
+          const MaybeTensor &indexK, const MaybeTensor &indexWeights,
+          const MaybeTensor &gateLogits,
           std::optional<double> scale) {
   checkRank(opName, "q", q, 3);
   checkRank(opName, "k", k, 3);
@@ -80,6 +95,7 @@ attention(const Tensor &q, const Tensor &k, const Tensor &v,
                   std::string(pattern),
                   std::string(parameters),
                   learned,
+                  perSequence,
                   indexQ,
                   indexK,
                   indexWeights ? MaybeTensor(indexWeights->to(at::kFloat))
@@ -89,6 +105,7 @@ attention(const Tensor &q, const Tensor &k, const Tensor &v,
   const PatternOutput r = withValueErrors([&] {
     const auto file = readPatternFile(call.file);
     checkLearned(call, file->learned);
+    checkPerSequence(call, file->perSequence);
     if (!file->selection)
       return derived(call, *file);
     const auto selection = *selectionOfPattern(call.file, call.parameters);

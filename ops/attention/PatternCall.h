@@ -20,7 +20,8 @@ struct PatternCall {
   const at::Tensor &q, &k, &v, &cuSeqlens;
   c10::SymInt maxSeqlen;
   std::string file, parameters;
-  std::optional<at::Tensor> learned; // [names, Hq]
+  std::optional<at::Tensor> learned;     // [names, Hq]
+  std::optional<at::Tensor> perSequence; // int32 [names, sequences]
   std::optional<at::Tensor> indexQ, indexK, indexWeights;
   std::optional<at::Tensor> gateLogits; // [T, Hkv, streams]
   std::optional<double> scale;

@@ -117,7 +117,7 @@ def dense_attention(
 
 def attention(
     q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, pattern: str, params: str = "", *, learned: Tensor | None = None,
-    index_q: Tensor | None = None, index_k: Tensor | None = None, index_weights: Tensor | None = None,
+    per_sequence: Tensor | None = None, index_q: Tensor | None = None, index_k: Tensor | None = None, index_weights: Tensor | None = None,
     gate_logits: Tensor | None = None, scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(o, lse, indices, index_loss) of the pattern whose file is `pattern`, with parameters such as "window=32, first=4"."""
@@ -125,6 +125,7 @@ def attention(
 def custom_attention(
     q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, file: str, fwd: str, bwd: str,
     constexprs: str = '', scale: float | None = None, learned: Tensor | None = None, learned_names: str = '',
+    per_sequence: Tensor | None = None, per_sequence_names: str = '',
 ) -> tuple[Tensor, Tensor]:
     """(o, lse) by the kernels `fwd` and `bwd` of a file of yours."""
 

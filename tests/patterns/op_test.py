@@ -28,16 +28,18 @@ CASES = {
     "strided": ("local=5, stride=7", lambda t, pos: (pos <= t) & ((t - pos < 5) | ((t - pos) % 7 == 0))),
     "fixed": ("block=16, summary=3", lambda t, pos: (pos <= t) & ((pos // 16 == t // 16) | (pos % 16 >= 13))),
     "block_causal": ("block=12", lambda t, pos: pos // 12 <= t // 12),
+    "prefix_lm": ("", lambda t, pos, prefix: (pos <= t) | (pos < prefix)),
     "softcap": ("cap=2.5", causal),
     "alibi": ("", causal),
 }
 LEARNED = {"sink_window": "SINK", "alibi": "SLOPE"}
+PREFIXES = [7, 5, 65, 1]
 
 
-def reference(name, q, k, v, learned):
+def reference(name, q, k, v, learned, prefixes=PREFIXES):
     """fp64 attention under a mask, one sequence after the other; learned is [tokens, 1, heads] or None."""
     outputs, start = [], 0
-    for length in LENGTHS:
+    for length, prefix in zip(LENGTHS, prefixes):
         part = slice(start, start + length)
         start += length
         t, pos = positions(length)
@@ -46,7 +48,8 @@ def reference(name, q, k, v, learned):
             scores = 2.5 * torch.tanh(scores / 2.5)
         if name == "alibi":
             scores = scores - learned[part, 0].T[:, :, None] * (t - pos)
-        scores = scores.masked_fill(~CASES[name][1](t, pos), float("-inf"))
+        shown = CASES[name][1](t, pos, *([prefix] if name == "prefix_lm" else []))
+        scores = scores.masked_fill(~shown, float("-inf"))
         if name == "sink_window":
             scores = torch.cat([scores, learned[part, 0].T[:, :, None]], 2)
         outputs.append(torch.einsum("hts,she->the", scores.softmax(-1)[:, :, :length], v[part].repeat_interleave(G, 1)))
@@ -62,10 +65,15 @@ def inputs(name):
     return made
 
 
+def values(prefixes):
+    return torch.tensor([prefixes], dtype=torch.int32)
+
+
 def attention(name, tensors, constexprs):
     ends = torch.tensor([0, *LENGTHS]).cumsum(0).to(torch.int32)
     return ops.custom_attention(*tensors[:3], ends, max(LENGTHS), f"kernels/patterns/{name}.py", name, name + "_bwd", constexprs, None,
-                                tensors[3] if len(tensors) > 3 else None, LEARNED.get(name, ""))
+                                tensors[3] if len(tensors) > 3 else None, LEARNED.get(name, ""),
+                                *((values(PREFIXES), "PREFIX") if name == "prefix_lm" else ()))
 
 
 @pytest.mark.parametrize("dtype, limit", [(torch.float32, 1e-5), (torch.bfloat16, 5e-3)], ids=["fp32", "bf16"])
@@ -84,6 +92,68 @@ def test_values_and_gradients(name, dtype, limit):
     for which, a, b in zip(["q", "k", "v", "learned"], got, expected):
         assert not outlier_text(a, b, limit), which
         assert (a.double() - b).norm() <= limit * b.norm(), which
+
+
+@pytest.mark.parametrize("prefixes", [[0, 0, 0, 0], [1, 0, 1, 1], [33, 9, 90, 1], [99, 99, 99, 99], [32, 0, 63, 0], [0, 3, 64, 1]], ids=str)
+def test_a_prefix_of_each_sequence(prefixes):
+    """By the op of patterns; prefixes end before, at and after tiles and sequences."""
+    mine, wide = ([x.to(dtype).requires_grad_() for x in inputs("prefix_lm")] for dtype in (torch.float32, torch.float64))
+    ends = torch.tensor([0, *LENGTHS]).cumsum(0).to(torch.int32)
+    o, lse, indices, loss = ops.attention(*mine, ends, max(LENGTHS), "kernels/patterns/prefix_lm.py", per_sequence=values(prefixes))
+    want = reference("prefix_lm", *wide, None, prefixes)
+    assert not outlier_text(o, want, 1e-5) and indices.numel() == loss.numel() == 0
+    for a, b in zip(torch.autograd.grad(o.square().sum(), mine), torch.autograd.grad(want.square().sum(), wide)):
+        assert not outlier_text(a, b, 1e-5)
+        assert (a - b).norm() <= 1e-5 * b.norm()
+
+
+def test_two_values_of_each_sequence(tmp_path):
+    """They reach the kernels by their names, in any order of the rows of custom_attention, and in the file's order by attention."""
+    path = tmp_path / "mine.py"
+    path.write_text("""import triton
+
+
+# tessera: per_sequence(prefix=i32, width=i32)
+@triton.jit
+def sees(t, pos, prefix, width):
+    return (pos < prefix) | ((pos <= t) & (t - pos < width))
+""")
+    tensors = inputs("window")
+    ends = torch.tensor([0, *LENGTHS]).cumsum(0).to(torch.int32)
+    rows = torch.tensor([[7, 5, 65, 1], [3, 9, 20, 1]], dtype=torch.int32)
+    o = ops.attention(*tensors, ends, max(LENGTHS), str(path), per_sequence=rows)[0]
+    turned = ops.custom_attention(*tensors, ends, max(LENGTHS), str(path), "mine", "mine_bwd", "", None, None, "", rows.flip(0), "WIDTH, PREFIX")[0]
+    assert torch.equal(o, turned)
+    start = 0
+    for length, prefix, width in zip(LENGTHS, *rows.tolist()):
+        part, (t, pos) = slice(start, start + length), positions(length)
+        start += length
+        q, k, v = (x[part].double() for x in tensors)
+        scores = torch.einsum("thd,shd->hts", q, k.repeat_interleave(G, 1)) / D ** 0.5
+        scores = scores.masked_fill(~((pos < prefix) | ((pos <= t) & (t - pos < width))), float("-inf"))
+        want = torch.einsum("hts,she->the", scores.softmax(-1), v.repeat_interleave(G, 1))
+        assert length == 0 or not outlier_text(o[part], want, 1e-5)
+
+
+def test_wrong_values_of_a_sequence_are_named():
+    tensors, ends = inputs("prefix_lm"), torch.tensor([0, *LENGTHS]).cumsum(0).to(torch.int32)
+    pattern = lambda name, given: ops.attention(*tensors, ends, max(LENGTHS), f"kernels/patterns/{name}.py", per_sequence=given)
+    custom = lambda given, names, name="prefix_lm": ops.custom_attention(
+        *tensors, ends, max(LENGTHS), f"kernels/patterns/{name}.py", name, name + "_bwd", "", None, None, "", given, names)
+    for message, wrong in (
+        ("takes 1 values of each sequence, and per_sequence is None", lambda: pattern("prefix_lm", None)),
+        ("takes 0 values of each sequence, and per_sequence is a tensor", lambda: pattern("window", values(PREFIXES))),
+        ("takes 0 values of each sequence, and per_sequence is a tensor", lambda: pattern("moba", values(PREFIXES))),
+        ("per_sequence", lambda: pattern("prefix_lm", values(PREFIXES[1:]))),
+        ("per_sequence", lambda: pattern("prefix_lm", values(PREFIXES).long())),
+        ("go together", lambda: custom(values(PREFIXES), "", "window")),
+        ("go together", lambda: custom(None, "PREFIX")),
+        ("per_sequence has `prefix`", lambda: custom(values(PREFIXES), "prefix")),
+        ("per_sequence has `CU`, which is passed already", lambda: custom(values(PREFIXES), "CU")),
+        ("a parameter `PREFIX` that nothing is passed for", lambda: custom(values(PREFIXES), "PREFIXES")),
+    ):
+        with pytest.raises((ValueError, RuntimeError), match=message):
+            wrong()
 
 
 def test_gradients_are_the_same_in_every_run():

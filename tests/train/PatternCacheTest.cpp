@@ -38,15 +38,23 @@ void drawLearned(models::Transformer &model) {
       p.value.detach().copy_(at::linspace(-0.4, 0.6, p.value.numel()));
 }
 
+/// A prefix of each sequence.
+at::Tensor prefixes(std::vector<int32_t> tokens) {
+  return at::tensor(tokens, at::kInt).unsqueeze(0);
+}
+
 /// Reads a text in pieces, around the borders of tiles of 64 keys, and compares
 /// the last logits of each with a forward pass over all tokens so far.
-void expectCacheIsForward(const Settings &attention) {
+void expectCacheIsForward(const Settings &attention,
+                          const at::Tensor &perSequence = {}) {
   const models::ModelConfig config = modelOf(attention);
   models::Transformer model(config, models::KernelSource::Tessera, 7);
   drawLearned(model);
   const at::NoGradGuard noGrad;
   const at::Tensor text = tokensOf(2, 140);
-  models::Cache cache(config, 2, 140);
+  models::Cache cache(config, 2, 140, perSequence);
+  models::ForwardOptions options;
+  options.perSequence = perSequence;
   int64_t last = 0;
   for (const int64_t count : {3, 1, 1, 57, 1, 1, 1, 1, 60, 1, 1, 1, 1, 1, 7}) {
     const at::Tensor added = text.slice(1, last, last + count);
@@ -54,7 +62,8 @@ void expectCacheIsForward(const Settings &attention) {
     const at::Tensor logits = model.extend(added, cache);
     ASSERT_EQ(logits.size(1), count);
     ASSERT_EQ(cache.length(), last);
-    const at::Tensor all = model.forward(text.slice(1, 0, last)).logits;
+    const at::Tensor all =
+        model.forward(text.slice(1, 0, last), options).logits;
     const double difference =
         (logits - all.slice(1, last - count)).abs().max().item<double>();
     EXPECT_LT(difference, 1e-5) << attention[0] << " at " << last;
@@ -71,6 +80,7 @@ TEST(PatternCache, EveryPatternOfTheLibraryContinuesFromACache) {
       {"softcap", "cap=0.2"},
       {"alibi", ""},
       {"dense", ""},
+      {"prefix_lm", ""},
       {"moba", "block=16,top=3"},
       {"infllm_v2", "block=16,top=5,local=2,l=8,d=4,dense_below=0"},
       {"learned_blocks", "block=16,top=3,heads=2,dim=8"},
@@ -78,12 +88,13 @@ TEST(PatternCache, EveryPatternOfTheLibraryContinuesFromACache) {
       {"heavily_compressed", "l=16,d=16,window=12"},
       {"compressed_sparse", "top=5,l=8,d=4,window=12,heads=2,dim=8"}};
   for (const std::string &name : runtime::libraryPatterns()) {
-    if (!runtime::readPatternFile("kernels/patterns/" + name + ".py")
-             ->perSequence.empty())
-      continue; // the trainer has no values of a sequence
     ASSERT_TRUE(parameters.contains(name)) << name;
-    expectCacheIsForward({"attention=kernels/patterns/" + name + ".py",
-                          "attention_params=" + parameters.at(name)});
+    Settings settings = {"attention=kernels/patterns/" + name + ".py",
+                         "attention_params=" + parameters.at(name)};
+    const bool prefix = name == "prefix_lm";
+    if (prefix)
+      settings.push_back("attention.per_sequence=prefix=uniform");
+    expectCacheIsForward(settings, prefix ? prefixes({9, 90}) : at::Tensor());
   }
 }
 
@@ -110,6 +121,10 @@ TEST(PatternCache, ModelsWithDifferentLayersContinueFromACache) {
                         "compressed_sparse,heavily_compressed",
                         "attention_params=; block=8,top=4,l=4,d=2,window=9; "
                         "top=3,l=8,d=4,window=5; l=12,d=12,window=7"});
+  expectCacheIsForward({"attention=prefix_lm,window",
+                        "attention_params=window=16",
+                        "attention.per_sequence=prefix=uniform"},
+                       prefixes({64, 3}));
 }
 
 // The last token changes what the tokens of its block attend to.

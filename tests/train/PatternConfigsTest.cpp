@@ -32,12 +32,8 @@ TEST_F(PatternConfigs, EveryConfigurationStarts) {
       EXPECT_TRUE(std::isfinite(loss) && norm > 0) << name;
   }
   EXPECT_TRUE(there.contains("gpt_oss"));
-  for (const std::string &name : runtime::libraryPatterns()) {
-    const auto file =
-        runtime::readPatternFile("kernels/patterns/" + name + ".py");
-    // The trainer has no values of a sequence.
-    EXPECT_EQ(there.contains(name), file->perSequence.empty()) << name;
-  }
+  for (const std::string &name : runtime::libraryPatterns())
+    EXPECT_TRUE(there.contains(name)) << name;
 }
 
 } // namespace

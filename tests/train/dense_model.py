@@ -1,4 +1,4 @@
-# tests/train/dense_model.py - the dense model of torch_losses.py on one sequence, and `tessera evaluate` on a run of it.
+# tests/train/dense_model.py - the dense or prefix model of torch_losses.py on one sequence, and `tessera evaluate` on a run of it.
 # SPDX-License-Identifier: Apache-2.0
 import os
 import subprocess
@@ -16,16 +16,17 @@ def evaluate(folder, *more):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
 
-def attend(q, k, v):
-    """Causal attention [T, heads, d] of one sequence."""
+def attend(q, k, v, prefix):
+    """Attention [T, heads, d] of one sequence, causal after the prefix."""
     group = q.shape[1] // k.shape[1]
     q, k, v = q.transpose(0, 1), k.repeat_interleave(group, 1).transpose(0, 1), v.repeat_interleave(group, 1).transpose(0, 1)
-    scores = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5).masked_fill(torch.ones(q.shape[1], q.shape[1]).triu(1).bool(), -torch.inf)
+    hidden = torch.ones(q.shape[1], q.shape[1]).triu(1).bool() & (torch.arange(q.shape[1]) >= prefix)
+    scores = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5).masked_fill(hidden, -torch.inf)
     return (scores.softmax(-1) @ v).transpose(0, 1)
 
 
-def logits(w, tokens):
-    """Of one sequence by the dense model."""
+def logits(w, tokens, prefix=0):
+    """Of one sequence by the dense model, or by a model with full attention inside a prefix."""
     positions = torch.arange(len(tokens))
     x = w["embedding"][tokens]
     size, turned = plain.SIZE, plain.HEADS + plain.GROUPS
@@ -34,7 +35,7 @@ def logits(w, tokens):
         projected = plain.norm(x, at["attention.norm"]) @ at["attention.qkv"].T
         rotated = reference.rope(projected[:, :turned * size].reshape(-1, turned, size), positions, 10000.0, size)
         values = projected[:, turned * size:].reshape(-1, plain.GROUPS, size)
-        output = attend(rotated[:, :plain.HEADS], rotated[:, plain.HEADS:], values)
+        output = attend(rotated[:, :plain.HEADS], rotated[:, plain.HEADS:], values, prefix)
         x = x + output.reshape(len(tokens), -1) @ at["attention.output"].T
         x = x + (plain.norm(x, at["mlp.norm"]) @ at["mlp.in"].T).relu().square() @ at["mlp.out"].T
     return plain.norm(x, w["norm"]) @ w["head"].T

@@ -10,6 +10,17 @@
 #include <cstring>
 
 namespace tessera::trainer {
+namespace {
+
+/// int32 [values, sequences], or undefined where there are none.
+at::Tensor valueTensor(const std::vector<int32_t> &values, int64_t sequences,
+                       at::Device device) {
+  return values.empty()
+             ? at::Tensor()
+             : at::tensor(values, at::kInt).view({-1, sequences}).to(device);
+}
+
+} // namespace
 
 Batch toBatch(const TokenBatch &tokens, int64_t length, at::Device device) {
   const size_t count = tokens.inputs.size();
@@ -23,7 +34,17 @@ Batch toBatch(const TokenBatch &tokens, int64_t length, at::Device device) {
   all = all.to(device, /*non_blocking=*/device.is_cuda());
   const auto none =
       std::count(tokens.targets.begin(), tokens.targets.end(), noTarget);
-  return {all[0], all[1], tokens.starts, int64_t(count) - int64_t(none)};
+  const int64_t sequences =
+      tokens.starts.empty() ? all.size(1) : int64_t(tokens.starts.size()) - 1;
+  return {all[0], all[1], tokens.starts, int64_t(count) - int64_t(none),
+          valueTensor(tokens.perSequence, sequences, device)};
+}
+
+at::Tensor promptValues(const std::vector<SequenceSource> &sources,
+                        int64_t sequences, int64_t prompt, at::Device device) {
+  const at::Tensor one =
+      valueTensor(valuesOfPrompt(sources, prompt), 1, device);
+  return one.defined() ? one.repeat({1, sequences}) : one;
 }
 
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
@@ -45,16 +66,17 @@ Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
                    int64_t count, int64_t total, at::Device device) {
   const int64_t windows = heldOutWindows(corpus, config);
   const int64_t length = config.sequenceLength;
-  std::vector<int64_t> numbers;
-  for (int64_t i = first; i < first + count; ++i)
+  std::vector<int64_t> numbers, starts;
+  for (int64_t i = first; i < first + count; ++i) {
     // Not i * windows / total, which may need more than 64 bits.
     numbers.push_back(int64_t(__int128(i) * windows / total));
-  if (corpus.heldOutRows)
-    return toBatch(readRows(*corpus.heldOutRows, numbers, length), length,
-                   device);
-  for (int64_t &number : numbers)
-    number *= length;
-  return toBatch(readWindows(corpus.heldOut, numbers, length), length, device);
+    starts.push_back(numbers.back() * length);
+  }
+  TokenBatch tokens = corpus.heldOutRows
+                          ? readRows(*corpus.heldOutRows, numbers, length)
+                          : readWindows(corpus.heldOut, starts, length);
+  SequenceValues(config).addTo(tokens, numbers);
+  return toBatch(tokens, length, device);
 }
 
 } // namespace tessera::trainer

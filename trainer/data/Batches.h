@@ -17,7 +17,15 @@ struct Batch {
   std::vector<int32_t> starts = {};
   /// Targets that are not noTarget; counted by toBatch().
   int64_t targetCount = 0;
+  /// Values of the sequences, int32 [values, sequences]; undefined: none.
+  at::Tensor perSequence = {};
 };
+
+/// valuesOfPrompt() of `sequences` texts with prompts of `prompt` tokens, as
+/// ForwardOptions::perSequence; undefined: there are no sources.
+at::Tensor promptValues(const std::vector<SequenceSource> &sources,
+                        int64_t sequences, int64_t prompt,
+                        at::Device device = at::kCPU);
 
 /// Of rows of `length` tokens; one copy to a device other than the CPU.
 Batch toBatch(const TokenBatch &tokens, int64_t length,

@@ -56,7 +56,8 @@ TokenSource::TokenSource(const Corpus &corpus, const Config &config,
                                 orderOf(corpus, config),
                                 config.sequenceLength,
                                 config.batchSize / processes,
-                                rank * (config.batchSize / processes)},
+                                rank * (config.batchSize / processes),
+                                SequenceValues(config)},
       batch(config.batchSize), timeout(config.dataTimeout), position(first) {
   const int64_t needed = config.steps * config.sequencesPerStep();
   const int64_t there = reader.order.windowsPerPass();
@@ -80,11 +81,15 @@ TokenSource::TokenSource(const Corpus &corpus, const Config &config,
 }
 
 TokenBatch TokenSource::Reader::read(int64_t first) const {
-  std::vector<int64_t> starts;
-  for (int64_t i = 0; i < windows; ++i)
-    starts.push_back(order.start(first + offset + i));
-  return packed ? readRows(*packed, starts, length)
-                : readWindows(row, starts, length);
+  std::vector<int64_t> numbers, starts;
+  for (int64_t i = 0; i < windows; ++i) {
+    numbers.push_back(first + offset + i);
+    starts.push_back(order.start(numbers.back()));
+  }
+  TokenBatch made = packed ? readRows(*packed, starts, length)
+                           : readWindows(row, starts, length);
+  values.addTo(made, numbers);
+  return made;
 }
 
 int64_t TokenSource::firstToken(int64_t index) const {

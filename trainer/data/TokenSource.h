@@ -6,6 +6,7 @@
 #include "trainer/data/Corpus.h"
 #include "trainer/data/Order.h"
 #include "trainer/data/Prefetch.h"
+#include "trainer/data/SequenceValues.h"
 
 #include <memory>
 #include <vector>
@@ -18,6 +19,9 @@ struct TokenBatch {
   std::vector<int64_t> targets; ///< noTarget where none is known.
   /// cu_seqlens of the sequences that lie in the rows; empty: each row is one.
   std::vector<int32_t> starts;
+  /// Values of the sequences (trainer/data/SequenceValues.h): those of the
+  /// first source, then those of the next.
+  std::vector<int32_t> perSequence;
   bool operator==(const TokenBatch &) const = default;
 };
 
@@ -55,6 +59,7 @@ private:
     std::shared_ptr<const PackedRows> packed; ///< Of best_fit.
     WindowOrder order; ///< Of windows, or of the numbers of packed rows.
     int64_t length, windows, offset; ///< Of the windows of a batch, ours.
+    SequenceValues values;
     TokenBatch read(int64_t first) const;
   };
 

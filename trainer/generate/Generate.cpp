@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "trainer/checkpoint/TrainedModel.h"
+#include "trainer/data/Batches.h"
 #include "trainer/generate/TextCode.h"
 #include "trainer/loop/Random.h"
 
@@ -66,7 +67,8 @@ generate(const GenerateOptions &options,
   std::vector<std::vector<int64_t>> rows(size_t(options.samples),
                                          code.encode(options.prompt));
   std::vector<bool> ended(rows.size());
-  const int64_t room = longestText(config);
+  const int64_t room = longestText(config), prompt = int64_t(rows[0].size());
+  const auto sources = readSequenceSources(config.perSequence);
   std::optional<models::Cache> cache;
   models::Reads reads;
   const bool custom = !models::hasCache(config.model);
@@ -85,7 +87,11 @@ generate(const GenerateOptions &options,
       if (cache)
         add(cache->reads());
       more = std::min(length, cache ? std::max<int64_t>(1, room / 2) : room);
-      cache.emplace(config.model, options.samples, room);
+      // Of a prompt that is longer than the cache only the end is read.
+      const int64_t dropped = length - more;
+      cache.emplace(config.model, options.samples, room,
+                    promptValues(sources, options.samples,
+                                 std::max<int64_t>(0, prompt - dropped)));
     }
     const at::Tensor window = tensorOf(rows, size_t(more));
     const at::Tensor logits =

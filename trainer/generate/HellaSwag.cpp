@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "trainer/checkpoint/TrainedModel.h"
+#include "trainer/data/Batches.h"
 #include "trainer/settings/Config.h"
 
 #include <ATen/ATen.h>
@@ -48,8 +49,8 @@ int64_t paddedLength(const MultipleChoice &choice) {
 
 /// Context and ending in each row, padded at the end, which no token before
 /// sees. The loss of token i of an ending is told by the place before it.
-ScoredChoice scoreOne(models::Transformer &model,
-                      const MultipleChoice &choice) {
+ScoredChoice scoreOne(models::Transformer &model, const MultipleChoice &choice,
+                      const std::vector<SequenceSource> &sources) {
   const int64_t context = int64_t(choice.context.size());
   const int64_t length = paddedLength(choice);
   const int64_t rows = int64_t(choice.endings.size());
@@ -61,7 +62,9 @@ ScoredChoice scoreOne(models::Transformer &model,
               choice.endings[size_t(row)].end(), place);
   }
   tokens = tokens.to(model.device());
-  const at::Tensor logits = model.forward(tokens).logits;
+  models::ForwardOptions options;
+  options.perSequence = promptValues(sources, rows, context, model.device());
+  const at::Tensor logits = model.forward(tokens, options).logits;
   ScoredChoice result;
   result.label = choice.label;
   std::vector<at::Tensor> sums;
@@ -110,7 +113,8 @@ std::string describe(const ChoiceResult &result) {
 }
 
 ChoiceSet::ChoiceSet(const std::string &path, int64_t limit,
-                     const Config &config) {
+                     const Config &config)
+    : sources(readSequenceSources(config.perSequence)) {
   ChoiceFile file(path);
   const int64_t room = longestText(config);
   const int64_t count = limit > 0 ? std::min(limit, file.size()) : file.size();
@@ -140,7 +144,7 @@ ChoiceSet::score(models::Transformer &model,
   ChoiceResult result;
   result.cut = cut;
   for (const MultipleChoice &choice : examples) {
-    const ScoredChoice scored = scoreOne(model, choice);
+    const ScoredChoice scored = scoreOne(model, choice, sources);
     ++result.examples;
     result.right += scored.chosen(true) == scored.label;
     result.rightBySum += scored.chosen(false) == scored.label;

@@ -5,6 +5,7 @@
 
 #include "models/Transformer.h"
 #include "trainer/data/Choices.h"
+#include "trainer/settings/SequenceSources.h"
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -64,6 +65,7 @@ public:
 
 private:
   std::vector<MultipleChoice> examples;
+  std::vector<SequenceSource> sources; ///< The context is the prompt.
   int64_t cut = 0;
 };
 

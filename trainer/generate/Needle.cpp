@@ -5,7 +5,7 @@
 
 #include "support/Error.h"
 #include "trainer/checkpoint/TrainedModel.h"
-#include "trainer/data/Corpus.h"
+#include "trainer/data/Batches.h"
 #include "trainer/loop/Random.h"
 #include "trainer/loop/Start.h"
 
@@ -59,12 +59,15 @@ private:
 };
 
 /// Losses of the last needleValue tokens; how many were the likeliest.
-std::vector<double> scoreValue(models::Transformer &model,
+std::vector<double> scoreValue(const TrainedModel &trained,
                                const std::vector<int64_t> &text,
                                int64_t &right) {
   const at::Tensor tokens = at::tensor(text, at::kLong);
   const int64_t last = tokens.size(0) - needleValue;
-  const at::Tensor logits = model.forward(tokens.unsqueeze(0))
+  models::ForwardOptions options;
+  options.perSequence =
+      promptValues(readSequenceSources(trained.config.perSequence), 1, last);
+  const at::Tensor logits = trained.model->forward(tokens.unsqueeze(0), options)
                                 .logits[0]
                                 .narrow(0, last - 1, needleValue)
                                 .to(at::kFloat);
@@ -102,8 +105,8 @@ void findNeedles(const NeedleOptions &options,
       NeedleTrial trial = maker.make(
           options.depths > 1 ? double(d) / double(options.depths - 1) : 0.5);
       int64_t unused = 0;
-      trial.losses = scoreValue(*trained.model, trial.tokens, trial.right);
-      trial.lossesWithout = scoreValue(*trained.model, trial.without, unused);
+      trial.losses = scoreValue(trained, trial.tokens, trial.right);
+      trial.lossesWithout = scoreValue(trained, trial.without, unused);
       each(trial);
     }
 }

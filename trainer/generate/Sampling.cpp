@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/Sampling.h"
 
+#include "trainer/data/Batches.h"
 #include "trainer/generate/DrawToken.h"
 #include "trainer/generate/TextCode.h"
 #include "trainer/loop/Random.h"
@@ -49,9 +50,12 @@ Sample drawSample(models::Transformer &model, const Corpus &corpus,
   at::Tensor tokens = at::zeros({1, length}, at::kLong);
   int64_t *places = tokens.data_ptr<int64_t>();
   corpus.heldOut.read(0, prompt, places);
+  models::ForwardOptions options;
+  options.perSequence = promptValues(readSequenceSources(config.perSequence), 1,
+                                     prompt, model.device());
   for (int64_t i = prompt; i < end; ++i) {
     // What stands behind a token does not reach it.
-    const at::Tensor logits = model.forward(tokens.to(model.device()))
+    const at::Tensor logits = model.forward(tokens.to(model.device()), options)
                                   .logits[0][i - 1]
                                   .to(at::kCPU, at::kFloat);
     places[i] = drawToken(

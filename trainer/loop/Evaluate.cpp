@@ -4,6 +4,7 @@
 #include "trainer/loop/Evaluate.h"
 
 #include "models/Loss.h"
+#include "trainer/loop/MicroStep.h"
 #include "trainer/settings/Config.h"
 
 #include <ATen/ATen.h>
@@ -56,8 +57,10 @@ lastSelectedFractions(const std::vector<at::Tensor> &layers, const Batch &batch,
   const at::Tensor targets = batch.targets.flatten().cpu();
   for (size_t i = 1; i < starts.size(); ++i)
     // Padding, which has no targets, is no sequence.
-    if (starts[i] > starts[i - 1] &&
-        targets[starts[i - 1]].item<int64_t>() != noTarget) {
+    if (targets.slice(0, starts[i - 1], starts[i])
+            .ne(noTarget)
+            .any()
+            .item<bool>()) {
       lasts.push_back(starts[i] - 1);
       lengths.push_back(starts[i] - starts[i - 1]);
     }
@@ -97,15 +100,14 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
   int64_t sequences = 0;
   Evaluation result;
   result.windows = total;
-  models::ForwardOptions options;
-  options.without = without;
+  const bool indices = model.config().has(models::AttentionKind::Nsa);
   for (int64_t first = 0; first < total; first += together) {
     const int64_t count = std::min(together, total - first);
     const Batch batch =
         heldOutBatch(corpus, config, first, count, total, model.device());
-    options.wantIndices = model.config().has(models::AttentionKind::Nsa);
-    options.starts = batch.starts;
-    options.targets = batch.targets;
+    models::ForwardOptions options = optionsOf(batch);
+    options.without = without;
+    options.wantIndices = indices;
     const models::ForwardResult out = model.forward(batch.inputs, options);
     const at::Tensor losses =
         models::tokenLosses(out, batch.targets).to(at::kDouble);
@@ -113,7 +115,7 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
     sums.index_add_(0, places, losses);
     counts.index_add_(0, places,
                       (batch.targets.flatten() != noTarget).to(at::kDouble));
-    if (options.wantIndices) {
+    if (indices) {
       const auto [sum, number] = lastSelectedFractions(
           out.indices, batch, config.model.nsa.selectionLength);
       selected += sum;

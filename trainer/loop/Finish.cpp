@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -54,11 +55,15 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
       {"train_seconds", progress.trainSeconds},
       {"data_sha256", corpus.hash},
       {"val_windows", whole.windows}};
-  logLine(fmt::format("held-out: {:.4f} {} ({:.3f} below position 32{})",
-                      whole.bits, unit.name, whole.early,
-                      std::isnan(whole.late)
-                          ? ""
-                          : fmt::format(", {:.3f} from 256", whole.late)));
+  // No query inside a prefix has a loss, and no sequence may reach 256.
+  std::vector<std::string> parts;
+  for (const auto &[bits, where] : {std::pair{whole.early, "below position 32"},
+                                    std::pair{whole.late, "from 256"}})
+    if (!std::isnan(bits))
+      parts.push_back(fmt::format("{:.3f} {}", bits, where));
+  logLine(fmt::format(
+      "held-out: {:.4f} {}{}", whole.bits, unit.name,
+      parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "))));
   if (!config.model.has(models::AttentionKind::Nsa))
     return metrics;
   logLine(

@@ -56,6 +56,10 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
   const auto tokens = [&](int64_t sequences) {
     return tokensOf(sequences, config.sequenceLength);
   };
+  const auto valuesOf = [&](int64_t sequences) {
+    return promptValues(readSequenceSources(config.perSequence), sequences, 0,
+                        device);
+  };
   const auto choiceShapes = choicesOf(config).shapes();
   const auto evaluation = [&](int64_t windows, int without) {
     const at::NoGradGuard noGrad;
@@ -63,15 +67,19 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
     options.without = without;
     options.wantIndices = small.has(models::AttentionKind::Nsa);
     options.targets = tokens(windows);
+    options.perSequence = valuesOf(windows);
     model.forward(options.targets, options);
   };
   return model.kernels().listLaunches(
       [&] {
         const at::Tensor some = tokens(config.deviceBatchSize);
-        backward(model, {some, some}, 1.0 / double(config.accumulate));
+        backward(model, {some, some, {}, 0, valuesOf(some.size(0))},
+                 1.0 / double(config.accumulate));
         // Rows hold many documents, whose number decides among kernels.
         if (config.dataPacking == DataPacking::BestFit)
-          backward(model, {some, some, tokenByToken(some.numel())},
+          backward(model,
+                   {some, some, tokenByToken(some.numel()), 0,
+                    valuesOf(some.numel())},
                    1.0 / double(config.accumulate));
         for (const int64_t windows : evaluationBatches(corpus, config)) {
           evaluation(windows, -1);
@@ -80,8 +88,11 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
               evaluation(windows, branch);
         }
         const at::NoGradGuard noGrad;
-        for (const auto &[sequences, length] : choiceShapes)
-          model.forward(tokensOf(sequences, length));
+        for (const auto &[sequences, length] : choiceShapes) {
+          models::ForwardOptions options;
+          options.perSequence = valuesOf(sequences);
+          model.forward(tokensOf(sequences, length), options);
+        }
       },
       prepare);
 }
@@ -115,6 +126,9 @@ void runMicroBatch(const Config &given) {
     if (i > 0)
       tokens.targets.push_back(token);
   }
+  std::vector<int64_t> numbers(size_t(config.deviceBatchSize));
+  std::iota(numbers.begin(), numbers.end(), int64_t(0));
+  SequenceValues(config).addTo(tokens, numbers);
   backward(model, toBatch(tokens, length), 1.0 / double(config.accumulate));
 }
 

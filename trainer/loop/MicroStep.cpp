@@ -9,15 +9,22 @@
 #include <ATen/ATen.h>
 
 namespace tessera::trainer {
+
+models::ForwardOptions optionsOf(const Batch &batch) {
+  models::ForwardOptions options;
+  options.starts = batch.starts;
+  options.targets = batch.targets;
+  options.perSequence = batch.perSequence;
+  return options;
+}
+
 namespace {
 
 at::Tensor lossOf(models::Transformer &model, const Batch &batch,
                   const at::Tensor &factor, models::Statistics *statistics) {
-  models::ForwardOptions options;
+  models::ForwardOptions options = optionsOf(batch);
   options.lossFactor = factor;
-  options.starts = batch.starts;
   options.statistics = statistics;
-  options.targets = batch.targets;
   return models::meanLoss(model.forward(batch.inputs, options), batch.targets);
 }
 
@@ -79,6 +86,8 @@ at::Tensor MicroStep::run(const Batch &batch, double scale, bool replays,
   const at::NoGradGuard noGrad;
   if (!graph) {
     input = {batch.inputs.clone(), batch.targets.clone()};
+    if (batch.perSequence.defined())
+      input.perSequence = batch.perSequence.clone();
     factor = at::full({}, scale,
                       at::TensorOptions(at::kFloat).device(model.device()));
     const at::AutoGradMode grad(true);
@@ -86,6 +95,8 @@ at::Tensor MicroStep::run(const Batch &batch, double scale, bool replays,
   }
   input.inputs.copy_(batch.inputs);
   input.targets.copy_(batch.targets);
+  if (batch.perSequence.defined())
+    input.perSequence.copy_(batch.perSequence);
   factor.fill_(scale);
   graph->replay();
   return loss.clone(); // the next replay writes it again

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/Forward.h"
 #include "ops/launch/CudaPlugin.h"
 #include "trainer/data/Batches.h"
 #include "trainer/loop/StageClock.h"
@@ -14,6 +15,9 @@
 #include <memory>
 
 namespace tessera::trainer {
+
+/// What a forward pass takes of the batch besides its inputs.
+models::ForwardOptions optionsOf(const Batch &batch);
 
 /// Loss of one micro-batch in nats per token, [] on the model's device, which
 /// nothing waits for. Its gradient, times `factor` (the

@@ -322,7 +322,7 @@ void Run::compareKernels() {
   const Batch batch =
       trainingBatch(corpus, config, progress.windows, model.device());
   const models::KernelDifferences differences =
-      model.compareKernels(batch.inputs, batch.targets, batch.starts);
+      model.compareKernels(batch.inputs, optionsOf(batch));
   nlohmann::json record = {{"step", progress.step}};
   for (const auto &[operation, d] : differences)
     record["kernel_differences"][operation] = d.relative;

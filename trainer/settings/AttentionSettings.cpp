@@ -9,9 +9,11 @@
 #include "support/Error.h"
 #include "support/Names.h"
 #include "trainer/settings/PatternParameters.h"
+#include "trainer/settings/SequenceSources.h"
 #include "trainer/settings/Setting.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -116,6 +118,50 @@ void requireKnown(const ParameterTexts &given,
   }
 }
 
+/// Returns the name of a value as kernels spell it.
+std::string inCapitals(std::string name) {
+  for (char &c : name)
+    c = char(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+/// Throws for a value of a sequence that has no source, and for a source that
+/// no pattern takes.
+void checkSources(const Config &c,
+                  const std::vector<const PatternFile *> &patterns) {
+  std::vector<std::string> given, taken;
+  for (const SequenceSource &s : readSequenceSources(c.perSequence))
+    given.push_back(inCapitals(s.name));
+  for (const PatternFile *pattern : patterns)
+    for (const std::string &name : pattern->perSequence) {
+      taken.push_back(name);
+      if (std::find(given.begin(), given.end(), name) == given.end())
+        throw Error(fmt::format("{} takes a value of each sequence, {}, and "
+                                "attention.per_sequence does not set it",
+                                pathOfEverywhere(pattern->path), name),
+                    "for example attention.per_sequence=prefix=uniform "
+                    "(docs/patterns.md)");
+    }
+  for (const SequenceSource &s : readSequenceSources(c.perSequence))
+    if (std::find(taken.begin(), taken.end(), inCapitals(s.name)) ==
+        taken.end())
+      throw Error(fmt::format("attention.per_sequence sets `{}`, which no "
+                              "pattern of attention takes",
+                              s.name),
+                  taken.empty() ? std::string("leave it away")
+                                : fmt::format("the patterns take {}",
+                                              fmt::join(taken, ", ")));
+}
+
+/// Writes the sources in one spelling and names their values.
+void settleSources(Config &c) {
+  const auto sources = readSequenceSources(c.perSequence);
+  c.perSequence = sourcesText(sources);
+  c.model.sequenceValues.clear();
+  for (const SequenceSource &s : sources)
+    c.model.sequenceValues.push_back(inCapitals(s.name));
+}
+
 /// Keys that name kernels of a file, which a pattern replaces.
 void refuseKernels(const Config &c) {
   const CustomAttention &custom = c.model.custom;
@@ -175,6 +221,7 @@ std::vector<LayerKind> readEntries(const Config &c) {
     }
   if (shared)
     requireKnown(readParameters(parameters), patterns);
+  checkSources(c, patterns);
   std::vector<LayerKind> kinds;
   for (size_t i = 0; i < entries.size(); ++i) {
     const ParameterTexts given = readParameters(groups[i]);
@@ -185,13 +232,6 @@ std::vector<LayerKind> readEntries(const Config &c) {
       kinds.push_back({*builtInKind(entries[i]), {}});
       continue;
     }
-    if (!files[i]->perSequence.empty())
-      throw Error(
-          fmt::format("{} takes a value of each sequence, {}, which the "
-                      "trainer does not have",
-                      pathOfEverywhere(files[i]->path),
-                      fmt::join(files[i]->perSequence, ", ")),
-          "launch its kernels from a program, or make it a parameter");
     kinds.push_back(patternLayer(
         pathOfEverywhere(files[i]->path), completeParameters(*files[i], given),
         fmt::format("{}", fmt::join(files[i]->learned, ","))));
@@ -331,8 +371,10 @@ std::string attentionText(const YAML::Node &node) {
 void settleAttention(Config &c, AttentionOrigin origin) {
   c.model.kinds.clear();
   CustomAttention &custom = c.model.custom;
+  settleSources(c);
   if (!custom.pattern.empty())
     return settlePatterns(c, origin);
+  checkSources(c, {});
   const bool any = !custom.file.empty() || !custom.forward.empty() ||
                    !custom.backward.empty() || !custom.constexprs.empty() ||
                    !custom.learned.empty();
@@ -373,6 +415,9 @@ std::string attentionDifference(const Config &earlier, const Config &config) {
       return fmt::format("layer {}: {}, this run has {}", i, layerText(before),
                          layerText(now));
   }
+  if (earlier.perSequence != config.perSequence)
+    return fmt::format("attention.per_sequence={}, this run has {}",
+                       earlier.perSequence, config.perSequence);
   return "";
 }
 

@@ -86,7 +86,8 @@ std::string listText(const YAML::Node &list) {
 /// Whether a setting takes lists or maps that attentionText() writes.
 bool isOfAttention(const std::string &key) {
   return key == "attention" || key == "attention.pattern" ||
-         key == "attention_params" || key == "attention.constexprs";
+         key == "attention_params" || key == "attention.constexprs" ||
+         key == "attention.per_sequence";
 }
 
 void flatten(const YAML::Node &node, const std::string &prefix,

@@ -39,6 +39,7 @@ struct Config {
   Config() { model.layers = 1; } // as in the Python system
 
   models::ModelConfig model;
+  std::string perSequence; ///< trainer/settings/SequenceSources.h.
   models::KernelSource kernels = models::KernelSource::Tessera;
   ComputeDevice device = ComputeDevice::Auto;
   Precision precision = Precision::Fp32;

@@ -86,18 +86,18 @@ std::vector<std::string> splitList(const std::string &text, char separator) {
   return items;
 }
 
-ParameterTexts readParameters(const std::string &text) {
+ParameterTexts readParameters(const std::string &text, const char *setting) {
   ParameterTexts all;
   for (const std::string &item : splitList(text, ',')) {
     if (item.empty())
       continue;
     const size_t sign = item.find_first_of("=:");
     if (sign == std::string::npos || sign == 0 || sign + 1 == item.size())
-      throw Error(fmt::format("attention_params has `{}`", item), form);
+      throw Error(fmt::format("{} has `{}`", setting, item), form);
     const std::string name = trimmed(item.substr(0, sign));
     for (const auto &[other, value] : all)
       if (other == name)
-        throw Error(fmt::format("attention_params sets `{}` twice", name),
+        throw Error(fmt::format("{} sets `{}` twice", setting, name),
                     "leave one of the two away");
     all.emplace_back(name, trimmed(item.substr(sign + 1)));
   }

@@ -19,9 +19,11 @@ using ParameterTexts = std::vector<std::pair<std::string, std::string>>;
 /// items stay; an empty text is one empty item.
 std::vector<std::string> splitList(const std::string &text, char separator);
 
-/// Reads "window=8, first=4", also with colons. Throws tessera::Error for an
-/// item without a value and for a name that occurs twice.
-ParameterTexts readParameters(const std::string &text);
+/// Reads "window=8, first=4", also with colons. Throws tessera::Error, with the
+/// name of the setting, for an item without a value and for a name that occurs
+/// twice.
+ParameterTexts readParameters(const std::string &text,
+                              const char *setting = "attention_params");
 
 /// Returns every parameter of the pattern with the value that `given` or the
 /// file gives it, in the order of the file and with the type of the default:

@@ -74,6 +74,10 @@ std::vector<Setting> runSettings() {
       SettingEntry::of("attention.head_learned",
                        MEMBER(model.custom.headLearned),
                        "learned tensors [heads] they take besides: SINK"),
+      SettingEntry::of(
+          "attention.per_sequence", MEMBER(perSequence),
+          "values of each sequence that patterns take: prefix=64, "
+          "prefix=before(TOKEN), prefix=through(TOKEN) or prefix=uniform"),
       SettingEntry::of("attention.index_loss", MEMBER(model.indexLossWeight),
                        "weight of the loss that trains learned indexers")
           .range(0, 1e6),

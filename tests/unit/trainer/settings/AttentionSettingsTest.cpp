@@ -144,8 +144,36 @@ TEST(AttentionSettings, WrongListsAreRefused) {
   expectRefused("attention: [window, window, dense]",
                 "attention lists 3 kinds, but model.n_layers is 2", "leave",
                 {"model.n_layers=2"});
-  expectRefused("attention: prefix_lm", "a value of each sequence, PREFIX",
-                "parameter");
+}
+
+TEST(AttentionSettings, ValuesOfASequenceHaveASource) {
+  const Config c = configOf("attention: [prefix_lm, dense]\n"
+                            "attention.per_sequence: {prefix: through(10)}");
+  EXPECT_EQ(c.perSequence, "prefix=through(10)");
+  EXPECT_EQ(c.model.sequenceValues, std::vector<std::string>{"PREFIX"});
+  const Config stored = configFromJson(toJson(c), "state.json");
+  EXPECT_EQ(stored.model.sequenceValues, c.model.sequenceValues);
+  EXPECT_EQ(attentionDifference(stored,
+                                configOf("", {"attention=prefix_lm,dense",
+                                              "attention.per_sequence={prefix: "
+                                              "through(10)}"})),
+            "");
+  EXPECT_EQ(attentionDifference(
+                stored, configOf("attention: {pattern: [prefix_lm, dense], "
+                                 "per_sequence: {prefix: 10}}")),
+            "attention.per_sequence=prefix=through(10), this run has "
+            "prefix=10");
+  expectRefused("attention: prefix_lm",
+                "kernels/patterns/prefix_lm.py takes a value of each sequence, "
+                "PREFIX, and attention.per_sequence does not set it",
+                "prefix=uniform");
+  expectRefused("attention: prefix_lm\n"
+                "attention.per_sequence: {prefix: 3, width: 4}",
+                "sets `width`, which no pattern", "the patterns take PREFIX");
+  for (const char *attention : {"window", "nsa", "[dense]"})
+    expectRefused(std::string("attention: ") + attention +
+                      "\nattention.per_sequence: {prefix: 3}",
+                  "sets `prefix`, which no pattern", "leave it away");
 }
 
 TEST(AttentionSettings, WrongParametersAreRefused) {
