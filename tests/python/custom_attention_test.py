@@ -6,6 +6,7 @@ import pathlib
 import re
 import tempfile
 
+import gated_window
 import pytest
 import torch
 from outliers import outlier_text
@@ -50,31 +51,6 @@ def error(got, want):
     return float((got.detach().double() - want.detach()).norm() / want.detach().norm())
 
 
-def gated():
-    """The text of FILE with o = sigmoid(GATE) * attention, as in the tutorial's last step."""
-    text = re.sub(r"# tessera: instance.*\n", "", (ROOT / FILE).read_text())
-    at = "(start + t) * sgatet + (group * G + head) * sgateh"
-    for old, new, count in [
-            (", CU, scale, T, ", ", GATE, CU, scale, T, sgatet, sgateh, ", 4),
-            ("DELTA, DQ, GATE", "DELTA, DQ, DGATE, GATE", 1),
-            ("    acc = acc / total[:, None]\n",
-             f"    acc = acc / total[:, None] * tl.sigmoid(tl.load(GATE + {at}))[:, None]\n", 1),
-            ("    slope = scale * 1.4426950408889634\n\n    dq =",
-             f"""    slope = scale * 1.4426950408889634
-    g = tl.sigmoid(tl.load(GATE + {at}))
-    tl.store(DGATE + {at}, delta * (1.0 - g), mask=live)
-    do = (do * g[:, None]).to(do.dtype)
-
-    dq =""", 1),
-            ("        keep = sees(t[:, None], pos[None, :], W, STEP) & (rows",
-             f"""        g = tl.sigmoid(tl.load(GATE + {at}))
-        do = (do * g[:, None]).to(do.dtype)
-        keep = sees(t[:, None], pos[None, :], W, STEP) & (rows""", 1)]:
-        assert text.count(old) == count, (old, text.count(old))
-        text = text.replace(old, new)
-    return text
-
-
 def call(q, k, v, cu, constexprs=f"W={W}, STEP={STEP}", bwd=BWD):
     return ops.custom_attention(q, k, v, cu, max(LENGTHS), FILE, FWD, bwd, constexprs)
 
@@ -101,7 +77,7 @@ def test_learned_gate():
     tensors.append(torch.randn(sum(LENGTHS), 1, 2 * H * G, generator=torch.Generator().manual_seed(6))[:, :, :H * G])
     with tempfile.TemporaryDirectory() as folder:
         file = folder + "/gated.py"
-        pathlib.Path(file).write_text(gated())
+        pathlib.Path(file).write_text(gated_window.text())
 
         def call(gates, names="GATE", bwd=BWD):
             return ops.custom_attention(*mine[:3], cu, max(LENGTHS), file, FWD, bwd, f"W={W}, STEP={STEP}", None, gates, names)

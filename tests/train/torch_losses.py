@@ -26,6 +26,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "helpers"))
 import nsa_reference as reference  # noqa: E402
+import gated_window  # noqa: E402
 import selected_models  # noqa: E402
 
 LAYERS, DIM, HEADS, GROUPS, SIZE, HIDDEN, LENGTH, BATCH = 2, 64, 4, 2, 16, 128, 128, 4
@@ -34,8 +35,11 @@ WARMUP, DECAY, CLIP = 20, 0.1, 1.0
 # Patterns of kernels/patterns, and their parameters.
 PATTERNS = {"sink_window": "window=16, first=4", "strided": "local=8, stride=8", "alibi": "",
             "moba": "block=16, top=3", "learned_blocks": "block=16, top=3, heads=2, dim=8",
-            "heavily_compressed": "l=16, d=16, window=8", "compressed_sparse": "top=3, l=8, d=4, window=8, heads=2, dim=8"}
+            "heavily_compressed": "l=16, d=16, window=8", "compressed_sparse": "top=3, l=8, d=4, window=8, heads=2, dim=8", "prefix_lm": ""}
 STREAMS = {"nsa": 3, "heavily_compressed": 2, "compressed_sparse": 2}
+NEWLINE = 10 # ends the prefixes of prefix_lm
+# Kernels of a file with a learned tensor: every second key, 16 of them, and a gate of each token and head.
+GATED = ("attention.fwd=dilated_window", "attention.bwd=dilated_window_bwd", "attention.constexprs=W=16, STEP=2", "attention.learned=GATE")
 BOUND = {"fp32": 1e-3, "bf16": 1e-2}
 EARLY, EARLY_BOUND = 40, {"fp32": 1e-5, "bf16": 1e-2}
 MOVED, PART = 1e-7, 50
@@ -54,7 +58,13 @@ def text(size):
 def run(folder, out, attention, precision, steps, *more):
     if attention in PATTERNS:
         more = ("attention_params=" + PATTERNS[attention], *more)
+        if attention == "prefix_lm":
+            more = ("attention.per_sequence=prefix=through(%d)" % NEWLINE, *more)
         attention = "kernels/patterns/%s.py" % attention
+    if attention == "gated":
+        (folder / "gated.py").write_text(gated_window.text())
+        more = ("attention.kernel=%s" % (folder / "gated.py"), *GATED, *more)
+        attention = "kernel"
     done = subprocess.run(
         [os.environ["TRAIN_PROGRAM"], "train", "attention=" + attention, "runtime.precision=" + precision, "panel=false", "threads=1",
          "data.path=" + str(folder / "text"), "data.order=sequential", "out=" + str(folder / out), "model.dim=%d" % DIM,
@@ -103,7 +113,13 @@ def attend(q, k, v, mask):
     return output.transpose(1, 2).reshape(len(q), q.shape[1], -1)
 
 
-def pattern(name, query, keys, values, learned):
+def prefixes(tokens):
+    """Tokens of each sequence through its first newline, 0 where there is none."""
+    found = tokens.reshape(BATCH, LENGTH) == NEWLINE
+    return torch.where(found.any(1), found.int().argmax(1) + 1, 0)
+
+
+def pattern(name, query, keys, values, learned, prefix):
     """A pattern of kernels/patterns as attention under a mask; `learned` has a number for each head, or is None."""
     apart = [x.reshape(BATCH, LENGTH, -1, SIZE).transpose(1, 2) for x in (query, keys, values)]
     k, v = (x.repeat_interleave(HEADS // GROUPS, 1) for x in apart[1:])
@@ -114,6 +130,10 @@ def pattern(name, query, keys, values, learned):
         mask = mask & ((t - pos < WINDOW) | (pos < 4))
     elif name == "strided":
         mask = mask & ((t - pos < 8) | ((t - pos) % 8 == 0))
+    elif name == "gated":
+        mask = mask & (t - pos < 32) & ((t - pos) % 2 == 0)
+    elif name == "prefix_lm":
+        mask = mask | (pos < prefix[:, None, None, None])
     elif name == "alibi":
         scores = scores - learned[None, :, None, None] * (t - pos)
     scores = scores.masked_fill(~mask, -math.inf)
@@ -188,9 +208,12 @@ def forward(w, tokens, attention, p):
         elif attention == "compressed_sparse":
             output, loss = selected_models.joined(query, keys, values, at["attention.head_learned"], BATCH, 8, 4, 8, indexer(y, at, p), 3)
             own = own + loss
+        elif attention == "gated":
+            gate = (y @ at["attention.learned"].T).sigmoid()
+            output = pattern(attention, query, keys[0], values[0], None, None) * gate[:, :, None]
         elif attention in PATTERNS:
             learned = at.get("attention.head_learned")
-            output = pattern(attention, query, keys[0], values[0], None if learned is None else learned.float())
+            output = pattern(attention, query, keys[0], values[0], None if learned is None else learned.float(), prefixes(tokens))
         else:
             output = attend(query, keys[0], values[0], p.dense)
         x = x + output.to(x.dtype).reshape(len(tokens), -1) @ at["attention.output"].T
@@ -217,6 +240,9 @@ def plain(weights, data, attention, precision, steps, rate):
     for step in range(steps):
         starts = [(step * BATCH + i) * LENGTH for i in range(BATCH)]
         tokens, targets = (torch.cat([torch.tensor(list(data[s + more:s + more + LENGTH])) for s in starts]) for more in (0, 1))
+        if attention == "prefix_lm":
+            inside = torch.arange(LENGTH) + 1 < prefixes(tokens)[:, None]
+            targets = targets.masked_fill(inside.reshape(-1), -100)
         used = masters if precision == "fp32" else {name: value.bfloat16() for name, value in masters.items()}
         logits, own = forward(used, tokens, attention, p)
         loss = torch.nn.functional.cross_entropy(logits.float(), targets)

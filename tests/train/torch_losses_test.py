@@ -22,6 +22,6 @@ def test_300_steps(attention, precision):
     assert compare(attention, precision, 300, 0.001, False)["met"]
 
 
-@pytest.mark.parametrize("attention", PATTERNS)
+@pytest.mark.parametrize("attention", (*PATTERNS, "gated"))
 def test_50_steps_of_a_pattern(attention):
     assert compare(attention, "fp32", 50, 0.001, False)["met"]
