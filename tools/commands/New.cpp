@@ -102,13 +102,13 @@ int writeKernel(const NewOptions &options) {
   writeFile(kernel, filled(kernelTemplate(), options.name));
   writeFile(test, filled(kernelTestTemplate(), options.name));
   std::printf("wrote %s and %s\n"
-              "It attends a causal window. Next:\n"
+              "It attends a causal window, as a pattern of ten lines does "
+              "(tessera new pattern). Next:\n"
               "  tessera check %s\n"
-              "  edit sees(), its two bounds and the loop of %s_ref\n"
-              "docs/authoring.md explains the arguments and hints, "
-              "docs/tutorial an example.\n",
-              kernel.c_str(), test.c_str(), kernel.c_str(),
-              options.name.c_str());
+              "  edit what a pattern cannot express\n"
+              "docs/authoring.md explains the arguments and hints, and a gate "
+              "of each token.\n",
+              kernel.c_str(), test.c_str(), kernel.c_str());
   return 0;
 }
 
