@@ -8,9 +8,15 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 set(package_data ${CMAKE_INSTALL_DATADIR}/tessera) # runtime/launch/FindFile.cpp looks here
 set(package_inputs ${PROJECT_SOURCE_DIR}/cmake/package)
 
-# The headers that a program needs, and no others, as <tessera/Kernel.h>.
+# The headers that a program needs, and no others, as <tessera/Kernel.h>. Those of
+# ops/ include torch's.
 set(package_headers)
-foreach(header runtime/Kernel.h runtime/Arguments.h language/Constexprs.h support/Error.h support/Diagnostics.h support/Diagnostics.def)
+set(torch_headers)
+set(headers runtime/Kernel.h runtime/Arguments.h language/Constexprs.h support/Error.h support/Diagnostics.h support/Diagnostics.def)
+if(TARGET tessera_torch_shared)
+  list(APPEND headers ops/Attention.h)
+endif()
+foreach(header IN LISTS headers)
   get_filename_component(name ${header} NAME)
   set(output ${PROJECT_BINARY_DIR}/package/include/tessera/${name})
   add_custom_command(OUTPUT ${output}
@@ -18,9 +24,13 @@ foreach(header runtime/Kernel.h runtime/Arguments.h language/Constexprs.h suppor
             -P ${package_inputs}/Header.cmake
     DEPENDS ${PROJECT_SOURCE_DIR}/${header} ${package_inputs}/Header.cmake
     COMMENT "Header <tessera/${name}>")
-  list(APPEND package_headers ${output})
+  if(header MATCHES "^ops/")
+    list(APPEND torch_headers ${output})
+  else()
+    list(APPEND package_headers ${output})
+  endif()
 endforeach()
-add_custom_target(tessera_headers ALL DEPENDS ${package_headers})
+add_custom_target(tessera_headers ALL DEPENDS ${package_headers} ${torch_headers})
 
 target_include_directories(tessera_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(tessera_shared INTERFACE cxx_std_20)
@@ -47,6 +57,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${package_data} COMP
 if(TARGET tessera_torch_shared)
   install(TARGETS tessera_torch_shared
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT torch)
+  install(FILES ${torch_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT torch)
   # They ask for libtessera_torch.so without a version, which is a link to the
   # library above. `tessera` starts them with torch's libraries at hand
   # (tools/commands/TrainProgram.cpp).
