@@ -6,10 +6,10 @@
 
 #include "models/SelectedRows.h"
 #include "models/SelectionReference.h"
+#include "ops/Attention.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
@@ -99,23 +99,21 @@ Inputs inputsOf(const Case &c, const PatternSelection &s, bool hasSink) {
 std::tuple<Tensor, Tensor> run(const std::string &file,
                                const std::string &parameters, const Inputs &in,
                                const Tensor &starts) {
-  using Op = std::tuple<Tensor, Tensor, Tensor, Tensor>(
-      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-      c10::SymInt, c10::string_view, c10::string_view, const MaybeTensor &,
-      const MaybeTensor &, const MaybeTensor &, const MaybeTensor &,
-      const MaybeTensor &, std::optional<double>);
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("tessera::attention", "")
-                             .typed<Op>();
   const auto maybe = [](const Tensor &t) {
     return t.defined() ? MaybeTensor(t) : std::nullopt;
   };
-  const auto [o, lse, indices, loss] =
-      op.call(in.q, in.k, in.v, starts,
-              *std::max_element(lengths.begin(), lengths.end()), file,
-              parameters, maybe(in.sink), maybe(in.indexQ), maybe(in.indexK),
-              maybe(in.indexWeights), maybe(in.gates), std::nullopt);
-  return {o, indices};
+  const AttentionResult r =
+      attention(in.q, in.k, in.v, starts,
+                *std::max_element(lengths.begin(), lengths.end()), file,
+                {.parameters = parameters,
+                 .learned = maybe(in.sink),
+                 .perSequence = std::nullopt,
+                 .indexQ = maybe(in.indexQ),
+                 .indexK = maybe(in.indexK),
+                 .indexWeights = maybe(in.indexWeights),
+                 .gateLogits = maybe(in.gates),
+                 .scale = std::nullopt});
+  return {r.o, r.indices};
 }
 
 double relative(const Tensor &found, const Tensor &wanted) {

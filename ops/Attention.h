@@ -21,19 +21,23 @@ struct AttentionOptions {
   /// Of a pattern with an indexer: [T, lists, heads, dim], [T, dim] and
   /// [T, lists, heads].
   std::optional<at::Tensor> indexQ, indexK, indexWeights;
+  /// Of a pattern whose streams have gates: [T, key heads, streams].
+  std::optional<at::Tensor> gateLogits;
   std::optional<double> scale; ///< Of the scores; 1 / sqrt(D) by default.
 };
 
 struct AttentionResult {
   at::Tensor o;         ///< [T, query heads, E]
-  at::Tensor lse;       ///< fp32 [query heads, T], natural logarithm.
+  /// fp32 [query heads, T], natural logarithm; [0] where streams have gates.
+  at::Tensor lse;
   at::Tensor indices;   ///< int32 [lists, T, top]; [0, T, 0] without select.
   at::Tensor indexLoss; ///< fp32 [T]; [0] without an indexer.
 };
 
 /// Returns the attention of the pattern whose file is `pattern`
 /// (docs/patterns.md) to packed sequences: q [T, query heads, D], k and v
-/// [T, key heads, D or E]; sequence b is rows cuSeqlens[b] to
+/// [T, key heads, D or E], with the heads of each stream one after another;
+/// sequence b is rows cuSeqlens[b] to
 /// cuSeqlens[b + 1] - 1, int32, and `maxSeqlen` bounds their lengths. The
 /// result has gradients where the inputs ask for them. Throws c10::Error for a
 /// wrong argument, and where libtessera_torch.so is not loaded.
@@ -46,14 +50,15 @@ inline AttentionResult attention(const at::Tensor &q, const at::Tensor &k,
   using Op = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>(
       const at::Tensor &, const at::Tensor &, const at::Tensor &,
       const at::Tensor &, c10::SymInt, c10::string_view, c10::string_view,
-      Maybe, Maybe, Maybe, Maybe, Maybe, std::optional<double>);
+      Maybe, Maybe, Maybe, Maybe, Maybe, Maybe, std::optional<double>);
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("tessera::attention", "")
                              .typed<Op>();
   auto [o, lse, indices, indexLoss] =
       op.call(q, k, v, cuSeqlens, maxSeqlen, pattern, options.parameters,
               options.learned, options.perSequence, options.indexQ,
-              options.indexK, options.indexWeights, options.scale);
+              options.indexK, options.indexWeights, options.gateLogits,
+              options.scale);
   return {o, lse, indices, indexLoss};
 }
 
