@@ -3,7 +3,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
-#include "ops/Check.h"
+#include "ops/SymbolicShape.h"
 #include "ops/attention/PatternCall.h"
 #include "runtime/launch/PatternFile.h"
 
@@ -27,9 +27,9 @@ void checkLearned(const PatternCall &c, const std::vector<std::string> &names) {
                 "; pass [learned numbers, query heads] exactly if there are "
                 "any");
   if (c.learned)
-    checkShape(opName, "learned", *c.learned,
-               {int64_t(names.size()), c.q.size(1)},
-               "[learned numbers of the pattern, query heads]");
+    checkSymbolicShape(opName, "learned", *c.learned,
+                       {int64_t(names.size()), c.q.sym_size(1)},
+                       "[learned numbers of the pattern, query heads]");
 }
 
 void checkGates(const PatternCall &c, const language::Selection &s) {
@@ -133,7 +133,8 @@ at::Tensor PatternCall::noLoss() const {
 }
 
 std::optional<at::Tensor> PatternCall::sink() const {
-  return learned ? std::optional(learned->select(0, 0)) : std::nullopt;
+  return learned ? std::optional(learned->select(0, 0).to(at::kFloat))
+                 : std::nullopt;
 }
 
 } // namespace tessera::runtime

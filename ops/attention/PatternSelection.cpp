@@ -3,7 +3,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
-#include "ops/Check.h"
+#include "ops/SymbolicShape.h"
 #include "ops/attention/PatternCall.h"
 
 #include <ATen/ATen.h>
@@ -23,7 +23,10 @@ constexpr const char *opName = PatternCall::opName;
 // The blocks of each list, and with an indexer the best token of each.
 std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c, const Selection &s) {
   const Tensor q = c.q.detach(), k = c.k.detach();
-  const int64_t lists = s.lists(q.size(1), k.size(1));
+  const auto heads = [](const Tensor &x) {
+    return x.sym_size(1).guard_int(__FILE__, __LINE__);
+  };
+  const int64_t lists = s.lists(heads(q), heads(k));
   if (s.scorer == Scorer::Compressed) {
     static const auto op =
         findOp<Tensor(const Tensor &, const Tensor &, const Tensor &,
@@ -38,9 +41,9 @@ std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c, const Selection &s)
         const Tensor &, const Tensor &, const Tensor &, const Tensor &,
         c10::SymInt, int64_t, int64_t, int64_t, int64_t, const MaybeTensor &,
         int64_t, int64_t)>("indexer_select");
-    checkShape(opName, "index_q", *c.indexQ,
-               {q.size(0), lists, s.heads, s.width},
-               "[tokens, lists, heads, dim] of the pattern");
+    checkSymbolicShape(opName, "index_q", *c.indexQ,
+                       {q.sym_size(0), lists, s.heads, s.width},
+                       "[tokens, lists, heads, dim] of the pattern");
     auto [indices, tokens] = op.call(
         c.indexQ->detach(), c.indexK->detach(), c.indexWeights->detach(),
         c.cuSeqlens, c.maxSeqlen, s.block, s.top, s.first, s.local,
@@ -110,15 +113,15 @@ PatternOutput selectedPattern(const PatternCall &c, const language::Selection &s
       c10::SymInt, const Tensor &, int64_t, int64_t, const MaybeTensor &,
       const MaybeTensor &, const MaybeTensor &, const MaybeTensor &, int64_t,
       int64_t, std::optional<double>)>("selected_attention");
-  const auto run = [&](const Tensor &indices, c10::SymInt window) {
+  const auto run = [&](const Tensor &indices, int64_t window) {
     return attend.call(c.q, c.k, c.v, c.cuSeqlens, c.maxSeqlen, indices,
-                       s.block, window.guard_int(__FILE__, __LINE__),
+                       s.block, window,
                        c.sink(), std::nullopt, std::nullopt, std::nullopt, 1, 1, c.scale);
   };
-  if (c.maxSeqlen < s.denseBelow) {
+  if (c.maxSeqlen < s.denseBelow) { // a window that no sequence fills
     auto [o, lse] = run(at::empty_symint({1, c.q.sym_size(0), 0},
                                          c.q.options().dtype(at::kInt)),
-                        c.maxSeqlen);
+                        s.denseBelow);
     return {o, lse, c.noIndices(), learns ? noSelectionLoss(c) : c.noLoss()};
   }
   const auto [indices, tokens] = selectBlocks(c, s);

@@ -1,6 +1,7 @@
 // ops/selection/IndexerLoss.cpp - the loss that trains a learned indexer.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/SymbolicShape.h"
 #include "ops/selection/BlockSelection.h"
 
 #include <ATen/ATen.h>
@@ -21,17 +22,20 @@ void check(const Tensor &q, const Tensor &k, const Tensor &weights,
            const Tensor &tokens, const Tensor &mass, const Tensor &cuSeqlens) {
   checkRank(opName, "q", q, 4);
   checkRank(opName, "k", k, 2);
-  checkSequences(opName, cuSeqlens, std::max<int64_t>(q.size(0), 1), q.size(0),
-                 "q", q);
-  checkShape(opName, "k", k, {q.size(0), q.size(3)}, "[tokens, width] of q");
-  checkShape(opName, "weights", weights, q.sizes().slice(0, 3),
-             "[tokens, lists, heads] of q");
+  const c10::SymIntArrayRef of = q.sym_sizes();
+  if (!isTraced(cuSeqlens))
+    checkSequences(opName, cuSeqlens, std::max<int64_t>(q.size(0), 1),
+                   q.size(0), "q", q);
+  checkSymbolicShape(opName, "k", k, {of[0], of[3]}, "[tokens, width] of q");
+  checkSymbolicShape(opName, "weights", weights, of.slice(0, 3),
+                     "[tokens, lists, heads] of q");
   checkRank(opName, "tokens", tokens, 3);
   checkInt32(opName, "tokens", tokens);
-  checkShape(opName, "tokens", tokens, {q.size(1), q.size(0), tokens.size(2)},
-             "[lists, tokens, blocks] as tessera::indexer_select gives it");
-  checkShape(opName, "mass", mass, tokens.sizes(),
-             "[lists, tokens, blocks] as tessera::block_mass gives it");
+  checkSymbolicShape(
+      opName, "tokens", tokens, {of[1], of[0], tokens.sym_size(2)},
+      "[lists, tokens, blocks] as tessera::indexer_select gives it");
+  checkSymbolicShape(opName, "mass", mass, tokens.sym_sizes(),
+                     "[lists, tokens, blocks] as tessera::block_mass gives it");
   for (const auto &[name, tensor] :
        {std::pair("k", &k), std::pair("weights", &weights),
         std::pair("tokens", &tokens), std::pair("mass", &mass),
@@ -40,34 +44,35 @@ void check(const Tensor &q, const Tensor &k, const Tensor &weights,
 }
 
 // First token of the sequence of each token, [T].
-Tensor sequenceStarts(const Tensor &cuSeqlens, int64_t tokens) {
+Tensor sequenceStarts(const Tensor &cuSeqlens, c10::SymInt tokens) {
   const Tensor starts = cuSeqlens.slice(0, 0, -1).to(at::kLong);
   const Tensor lengths = cuSeqlens.diff().to(at::kLong);
-  return starts.repeat_interleave(lengths, 0, tokens);
+  return at::repeat_interleave_symint(starts, lengths, 0, std::move(tokens));
 }
 
 // The indexer's scores of the selected blocks, fp32 [T, lists, blocks]: of each
 // block the score of the token that `tokens` names.
 Tensor blockScores(const Tensor &q, const Tensor &k, const Tensor &weights,
                    const Tensor &tokens, const Tensor &cuSeqlens) {
-  const int64_t count = q.size(0), lists = q.size(1), blocks = tokens.size(2);
+  const c10::SymInt count = q.sym_size(0), lists = q.sym_size(1),
+                    blocks = tokens.sym_size(2);
   const Tensor at = tokens.transpose(0, 1).to(at::kLong).clamp_min(0) +
                     sequenceStarts(cuSeqlens, count).view({-1, 1, 1});
   const Tensor rows =
       k.index_select(0, at.clamp_max(count - 1).flatten())
           .to(at::kFloat)
-          .view({count * lists, blocks, k.size(1)}); // k of each block
+          .view_symint({count * lists, blocks, k.sym_size(1)}); // of each block
   const Tensor products =
       at::bmm(q.to(at::kFloat).flatten(0, 1), rows.transpose(1, 2)).relu();
   return (products * weights.to(at::kFloat).flatten(0, 1).unsqueeze(-1))
       .sum(1)
-      .view({count, lists, blocks});
+      .view_symint({count, lists, blocks});
 }
 
 Tensor loss(const Tensor &q, const Tensor &k, const Tensor &weights,
             const Tensor &tokens, const Tensor &mass, const Tensor &cuSeqlens) {
   check(q, k, weights, tokens, mass, cuSeqlens);
-  if (tokens.numel() == 0)
+  if (tokens.sym_numel() == 0)
     return (q.sum({1, 2, 3}) * 0).to(at::kFloat);
   const Tensor absent = tokens.transpose(0, 1) < 0; // [T, lists, blocks]
   const Tensor scores =
@@ -78,7 +83,7 @@ Tensor loss(const Tensor &q, const Tensor &k, const Tensor &weights,
   const Tensor share = given / given.sum(-1, true).clamp_min(1e-30);
   const Tensor terms = at::xlogy(share, share) -
                        share * scores.log_softmax(-1).masked_fill(absent, 0);
-  return terms.sum({1, 2}) / double(q.size(1));
+  return terms.sum(2).mean(1);
 }
 
 TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {

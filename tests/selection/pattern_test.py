@@ -116,6 +116,27 @@ def test_patterns_without_a_selection(name, learned):
     assert torch.equal(o, want[0]) and torch.equal(lse, want[1]) and indices.numel() == loss.numel() == 0
 
 
+@pytest.mark.parametrize("name, params", [("moba", "block=8, top=3"), ("infllm_v2", "block=8, l=8, d=4, top=4, local=2, dense_below=0"),
+                                          ("learned_blocks", "block=8, top=3, heads=3, dim=8"), ("sink_window", "window=9")])
+def test_patterns_are_compiled_with_dynamic_shapes(name, params):
+    def attend(q, k, v, cu, more):
+        o, _, _, loss = ops.attention(q, k, v, cu, 45, library(name), params, **more)
+        return o, loss
+
+    compiled = torch.compile(attend, dynamic=True, fullgraph=True, backend="aot_eager")
+    for lengths in ([45, 1, 30], [9, 31]):
+        p = Packed(lengths)
+        more = {"learned": random(1, 4, seed=9)} if name == "sink_window" else {}
+        if name == "learned_blocks":
+            more = {"index_q": random(p.tokens, 1, 3, 8, seed=4), "index_k": random(p.tokens, 8, seed=5), "index_weights": random(p.tokens, 1, 3, seed=6)}
+        leaves = [*inputs(p), *(x.requires_grad_() for x in more.values())]
+        results = []
+        for run in (attend, compiled):
+            o, loss = run(*leaves[:3], p.cu, more)
+            results.append((o, loss, torch.autograd.grad(o.square().sum() + loss.sum(), leaves)))
+        torch.testing.assert_close(*results)
+
+
 def test_wrong_calls_are_refused():
     p = Packed([20])
     tensors = [x.detach() for x in inputs(p)]

@@ -204,6 +204,30 @@ def test_opcheck():
     torch.library.opcheck(ops.block_mass.default, (q, k, random(4, 33), indices, p.cu, 20, 8), test_utils=tests)
 
 
+def test_indexer_loss_is_compiled_with_dynamic_shapes():
+    """Once for all numbers of tokens, with the numbers and the gradients of the op."""
+    graphs = []
+
+    def record(graph, _):
+        graphs.append(graph)
+        return graph
+
+    compiled = torch.compile(ops.indexer_loss, dynamic=True, fullgraph=True, backend=record)
+    traced = torch.compile(ops.indexer_loss, dynamic=True, fullgraph=True, backend="aot_eager")
+    for lengths in ([20, 0, 13], [9, 31], [1, 2, 3]):
+        p = Packed(lengths)
+        q, k, weights = (random(p.tokens, *shape, seed=i).requires_grad_() for i, shape in enumerate(((2, 3, 8), (8,), (2, 3))))
+        _, tokens = ops.indexer_select(q.detach(), k.detach(), weights.detach(), p.cu, p.longest, 8, 3)
+        mass = random(2, p.tokens, 3, seed=5).abs()
+        want = ops.indexer_loss(q, k, weights, tokens, mass, p.cu)
+        gradients = torch.autograd.grad(want.square().sum(), (q, k, weights))
+        for run in (compiled, traced):
+            got = run(q, k, weights, tokens, mass, p.cu)
+            torch.testing.assert_close(got, want)
+            torch.testing.assert_close(torch.autograd.grad(got.square().sum(), (q, k, weights)), gradients)
+    assert len(graphs) == 1
+
+
 def test_wrong_arguments_are_refused():
     p = Packed([20, 13])
     q, k, index, keys, weights = random(33, 4, 16), random(33, 2, 16), random(33, 2, 3, 8), random(33, 8), random(33, 2, 3)
