@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Hints.h"
 
+#include "language/HintNames.h"
 #include "language/HintTypes.h"
 #include "language/Parser.h"
 #include "language/TupleText.h"
@@ -110,13 +111,6 @@ private:
   static Error unknownHint(const std::string &name) {
     return Error("unknown hint `" + name + "`",
                  nearestNameHint(name, knownHints(), "hints"));
-  }
-
-  static const std::vector<std::string> &knownHints() {
-    static const std::vector<std::string> known = {
-        "instance", "cpu",   "stages", "swap_ab", "predicate",    "grid",
-        "check",    "space", "types",  "pattern", "per_sequence", "learned"};
-    return known;
   }
 
   void readNamed(const std::string &name, Call *call) {

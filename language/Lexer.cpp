@@ -104,6 +104,10 @@ private:
     } else if ((bad = findInvalidUtf8(text)) != std::string_view::npos) {
       message = "bytes that are not UTF-8";
       hint = "save the file as UTF-8";
+    } else if (text.starts_with("\xEF\xBB\xBF")) {
+      bad = 0;
+      message = "a byte order mark at the start of the file";
+      hint = "save the file as UTF-8 without a byte order mark";
     } else {
       return true;
     }

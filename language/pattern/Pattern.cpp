@@ -4,6 +4,7 @@
 #include "language/pattern/Pattern.h"
 
 #include "language/Evaluate.h"
+#include "language/HintNames.h"
 #include "language/Parser.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -39,8 +40,8 @@ public:
     for (const StmtPtr &stmt : module.body)
       if (const auto *function = stmt->as<FunctionDef>())
         for (const HintComment &comment : function->hints)
-          if (isPatternDirective(comment.text))
-            readDirective(comment);
+          isPatternDirective(comment.text) ? readDirective(comment)
+                                           : checkHint(comment);
     if (streams)
       readStreamsOf(*streams);
     // A name of a malformed directive may be missing.
@@ -67,6 +68,21 @@ private:
     diagnostics.push_back(
         Diagnostic::make(DiagnosticId::InvalidHint, module.file, range,
                          std::move(message), std::move(hint)));
+  }
+
+  // Other hints are those of kernels in the same file.
+  void checkHint(const HintComment &comment) {
+    const std::string name = comment.text.substr(
+        0, std::min(comment.text.find_first_of(" \t("), comment.text.size()));
+    const std::vector<std::string> &hints = knownHints();
+    const std::vector<std::string> known(directives.begin(), directives.end());
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      report(comment.range,
+             "the directive `" + name + "` is written differently",
+             "write # tessera: pattern(window=512)");
+    else if (std::find(hints.begin(), hints.end(), name) == hints.end())
+      report(comment.range, "unknown directive `" + name + "`",
+             nearestNameHint(name, known, "directives"));
   }
 
   void readDirective(const HintComment &comment) {

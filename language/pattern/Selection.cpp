@@ -37,7 +37,7 @@ public:
       else if (keyword.name == "score")
         readScorer(*keyword.value);
       else
-        readInteger(keyword, outer);
+        readInteger(keyword, outer, "select");
       scored |= keyword.name == "score";
     }
     if (diagnostics.size() == before && !scored)
@@ -90,7 +90,7 @@ private:
         name->id == "indexer" ? std::vector<std::string>{"heads", "dim"}
                               : std::vector<std::string>{"l", "d"};
     for (const Keyword &keyword : call->keywords)
-      readInteger(keyword, known);
+      readInteger(keyword, known, name->id);
   }
 
   void readPooled(const Call &call) {
@@ -104,13 +104,14 @@ private:
   }
 
   void readInteger(const Keyword &keyword,
-                   const std::vector<std::string> &known) {
+                   const std::vector<std::string> &known,
+                   const std::string &of) {
     int64_t *to =
         std::find(known.begin(), known.end(), keyword.name) != known.end()
             ? selection.find(keyword.name)
             : nullptr;
     if (!to)
-      return report("`" + keyword.name + "` is not a name that this takes",
+      return report(of + "(...) does not take `" + keyword.name + "`",
                     nearestNameHint(keyword.name, known, "names"));
     Value value;
     try {
@@ -203,8 +204,8 @@ std::optional<Problem> Selection::listProblem() const {
   if (auto wrong = outside("local", local, pooled ? 1 : 0, top))
     return pooled ? std::pair(wrong->first,
                               wrong->second +
-                                  ": the pooled key of the query's own block "
-                                  "has later tokens in it")
+                                  ": pooled keys rank the blocks before the "
+                                  "query's own, which is always selected")
                   : *wrong;
   if (first + local > top)
     return std::pair("`top` is " + std::to_string(top) + ", less than the " +

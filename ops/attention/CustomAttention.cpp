@@ -64,9 +64,11 @@ Tensor byHeadsContiguous(const Attention &a) {
 std::shared_ptr<const CustomKernels> kernelsOf(Text file, Text fwd, Text bwd,
                                                Text constexprs, Text learned,
                                                Text perSequence) {
-  return CustomKernels::find(std::string(file), std::string(fwd),
-                             std::string(bwd), std::string(constexprs),
-                             std::string(learned), std::string(perSequence));
+  return withValueErrors([&] {
+    return CustomKernels::find(std::string(file), std::string(fwd),
+                               std::string(bwd), std::string(constexprs),
+                               std::string(learned), std::string(perSequence));
+  });
 }
 
 std::tuple<Tensor, Tensor>

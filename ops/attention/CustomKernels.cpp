@@ -8,7 +8,7 @@
 #include "ops/launch/LaunchSpan.h"
 #include "ops/launch/PythonInterrupt.h"
 #include "runtime/launch/TensorExtent.h"
-#include "support/Error.h"
+#include "support/ArgumentError.h"
 #include "support/Names.h"
 
 #include <algorithm>
@@ -143,8 +143,9 @@ Constexprs parseConstants(const std::string &text) {
                            ? std::nullopt
                            : valueOf(item.substr(equals + 1));
     if (!value)
-      throw Error("constexprs has `" + item + "`",
-                  "write NAME=number, separated by commas: W=16, CAP=30.0");
+      throw ArgumentError(
+          "constexprs has `" + item + "`",
+          "write NAME=number, separated by commas: W=16, CAP=30.0");
     result[item.substr(0, equals)] = *value;
   }
   return result;
@@ -161,11 +162,12 @@ void checkNames(const std::string &argument,
           return std::isupper(c) || std::isdigit(c) || c == '_';
         });
     if (!spelt || std::isdigit(static_cast<unsigned char>(name[0])))
-      throw Error(argument + " has `" + name + "`",
-                  "tensors have names in capitals: GATE");
+      throw ArgumentError(argument + " has `" + name + "`",
+                          "tensors have names in capitals: GATE");
     if (contains(taken, name) || contains(taken, "D" + name))
-      throw Error(argument + " has `" + name + "`, which is passed already",
-                  "choose another name");
+      throw ArgumentError(argument + " has `" + name +
+                              "`, which is passed already",
+                          "choose another name");
     taken.insert(taken.end(), {name, "D" + name});
   }
 }
@@ -185,12 +187,13 @@ void checkConstants(const CustomKernels &kernels) {
                                                 "DT", "E", "EP"};
   for (const auto &[name, value] : kernels.constants) {
     if (contains(ours, name))
-      throw Error("constexprs sets `" + name + "`",
-                  "it follows from the model: leave it away");
+      throw ArgumentError("constexprs sets `" + name + "`",
+                          "it follows from the model: leave it away");
     if (!contains(known, name))
-      throw Error("constexprs sets `" + name + "`, which is no constexpr of `" +
-                      kernels.forward.name() + "` or its backward",
-                  nearestNameHint(name, known, "constexprs"));
+      throw ArgumentError("constexprs sets `" + name +
+                              "`, which is no constexpr of `" +
+                              kernels.forward.name() + "` or its backward",
+                          nearestNameHint(name, known, "constexprs"));
   }
 }
 
@@ -223,18 +226,19 @@ void fitToDefaults(CustomKernels &kernels) {
       value = double(*number);
     const auto *word = std::get_if<std::string>(&value);
     if (word && !(wanted && wanted->is<std::string>()))
-      throw Error("constexprs has `" + name + "=" + *word + "`",
-                  "write NAME=number, separated by commas: W=16, CAP=30.0");
+      throw ArgumentError(
+          "constexprs has `" + name + "=" + *word + "`",
+          "write NAME=number, separated by commas: W=16, CAP=30.0");
     const bool fits =
         !wanted || word ||
         (wanted->is<bool>() && std::holds_alternative<bool>(value)) ||
         (wanted->is<double>() && std::holds_alternative<double>(value)) ||
         (wanted->is<language::Int>() && std::holds_alternative<int64_t>(value));
     if (!fits)
-      throw Error("constexprs sets `" + name +
-                      "` to a value of another type than its default " +
-                      wanted->repr(),
-                  "write an integer for an integer, True or False for a bool");
+      throw ArgumentError(
+          "constexprs sets `" + name +
+              "` to a value of another type than its default " + wanted->repr(),
+          "write an integer for an integer, True or False for a bool");
   }
 }
 

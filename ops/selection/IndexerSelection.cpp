@@ -33,7 +33,8 @@ void checkTensors(const Tensor &q, const Tensor &k, const Tensor &weights,
   checkSameDevice(opName, "k", k, "q", q);
   checkSameDevice(opName, "weights", weights, "q", q);
   TESSERA_CHECK(weights.scalar_type() == at::kFloat, opName, "weights is ",
-                weights.scalar_type(), "; pass Float");
+                weights.scalar_type(),
+                "; pass float32, for example weights.float()");
   TESSERA_CHECK(places.length >= 1 && places.stride >= 1 &&
                     (places.offsets || (places.length == 1 && places.stride == 1)),
                 opName, "length is ", places.length, " and stride is ",

@@ -43,8 +43,8 @@ Tensor select(const Tensor &q, const Tensor &k, const Tensor &cuSeqlens,
   checkSelection(opName, selection);
   const bool maximum = usesMaximum(pool);
   TESSERA_CHECK(local >= 1, opName,
-                "local is 0; pass 1 or more: the pooled key of the query's own "
-                "block has later tokens in it");
+                "local is 0; pass 1 or more: pooled keys rank the blocks "
+                "before the query's own, which is always selected");
   const Attention a =
       checkAttention(opName, q, k, k, cuSeqlens, maxSeqlen, std::nullopt);
   const ListHeads heads = listHeads(opName, lists, a.queryHeads, a.keyHeads);

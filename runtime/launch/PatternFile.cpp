@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/PatternFile.h"
 
+#include "language/Decorators.h"
 #include "language/Program.h"
 #include "language/pattern/Pattern.h"
 #include "runtime/launch/FindFile.h"
-#include "support/Error.h"
+#include "support/ArgumentError.h"
 #include "support/Names.h"
 #include "support/Options.h"
 #include "support/Text.h"
@@ -31,11 +32,17 @@ std::string inCapitals(std::string text) {
 PatternFile read(const std::string &path) {
   const auto program = language::Program::loadFile(path);
   const SourceFile &source = *program->main().file;
-  if (!language::isPattern(source.text()))
-    throw Error(source.path() + " is not a pattern",
-                "a pattern has a line `# tessera: pattern(...)` above its "
-                "function sees or modify; attention.kernel names a file of "
-                "kernels");
+  if (!language::isPattern(source.text())) {
+    // A misspelt directive is an unknown hint, which this reports.
+    for (const char *name : {"sees", "modify"})
+      if (const auto *function = program->main().findFunction(name))
+        language::describeKernel(*program, *function);
+    throw ArgumentError(
+        source.path() + " is not a pattern",
+        "a pattern has a line `# tessera: pattern(...)` above its "
+        "function sees or modify; attention.kernel names a file of "
+        "kernels");
+  }
   std::vector<Diagnostic> ignored; // the program has been loaded
   const language::Pattern pattern =
       language::readPattern(program->main(), ignored);
@@ -76,14 +83,15 @@ integersOf(const std::string &parameters, const std::string &file) {
                            ? numberFromText<int64_t>(trimSpaces(given->second))
                            : std::nullopt;
     if (!value)
-      throw Error("attention parameter `" + std::string(item) + "` of " + file,
-                  "write NAME=INTEGER, separated by commas: top=8, block=32");
+      throw ArgumentError(
+          "attention parameter `" + std::string(item) + "` of " + file,
+          "write NAME=INTEGER, separated by commas: top=8, block=32");
     std::string name(trimSpaces(given->first));
     for (const auto &[other, before] : result)
       if (other == name)
-        throw Error("attention parameters of " + file + " set `" + name +
-                        "` twice",
-                    "remove one of the two");
+        throw ArgumentError("attention parameters of " + file + " set `" +
+                                name + "` twice",
+                            "remove one of the two");
     result.emplace_back(std::move(name), *value);
   }
   return result;
@@ -120,12 +128,12 @@ selectionOfPattern(const std::string &file, const std::string &parameters) {
   for (const auto &[name, value] : integersOf(parameters, file)) {
     const auto known = selection->names();
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(file + " has no parameter `" + name + "`",
-                  nearestNameHint(name, known, "parameters"));
+      throw ArgumentError(file + " has no parameter `" + name + "`",
+                          nearestNameHint(name, known, "parameters"));
     *selection->find(name) = value;
   }
   if (const auto wrong = selection->problem())
-    throw Error(file + ": " + wrong->first, wrong->second);
+    throw ArgumentError(file + ": " + wrong->first, wrong->second);
   return selection;
 }
 

@@ -175,12 +175,12 @@ def test_the_sum_of_a_row_with_a_sink_has_no_gradient():
 
 def test_wrong_parameters_are_named():
     tensors = inputs("window")
-    with pytest.raises(RuntimeError, match="windw"):
+    with pytest.raises(ValueError, match="windw"):
         attention("window", tensors, "windw=4")
-    with pytest.raises(RuntimeError, match="NAME=number"):
+    with pytest.raises(ValueError, match="NAME=number"):
         attention("window", tensors, "window=wide")
     for text in ("window=4.5", "window=True"):
-        with pytest.raises(RuntimeError, match="another type than its default 512"):
+        with pytest.raises(ValueError, match="another type than its default 512"):
             attention("window", tensors, text)
 
 

@@ -22,6 +22,15 @@ import triton.language as tl
 def modify(s, t, pos, head, cap: tl.constexpr):
     return cap * (2.0 * tl.sigmoid(2.0 * s / cap) - 1.0)
 '''
+BLOCKS = '''import triton
+import triton.language as tl
+
+
+# tessera: select(block=64, top=16, score=pooled(mean))
+@triton.jit
+def sees(t, pos):
+    return pos <= t
+'''
 
 
 def written(folder, text, name="mine.py"):
@@ -80,12 +89,18 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
     (WINDOW + "\nRows = 6\n", "mine.py", "mine.py:10:", "the kernels of a pattern define `Rows`"),
     (BIAS.replace("pattern(cap=5.0)", "pattern()\n# tessera: learned(sink=[Hq])").replace("cap: tl.constexpr", "sink").replace("cap", "sink"),
      "mine.py", "mine.py:6:", "joins the denominator"),
+    (WINDOW.replace("pattern(", "patternx("), "mine.py", "mine.py:5:", "did you mean `pattern`?"),
+    (WINDOW.replace("pattern(", "learneds(sink=[Hq])\n# tessera: pattern("), "mine.py", "mine.py:5:", "did you mean `learned`?"),
+    (BLOCKS.replace("select(", "selects("), "mine.py", "mine.py:5:", "did you mean `select`?"),
+    (BLOCKS.replace("block=", "blok="), "mine.py", "mine.py:5:", "did you mean `block`?"),
+    ("\ufeff" + WINDOW, "mine.py", "mine.py:1:1", "byte order mark"),
+    ("\ufeff# A file.\n" + BLOCKS, "mine.py", "mine.py:1:1", "byte order mark"),
     (WINDOW, "class.py", "class.py", "cannot be the name of a pattern"),
     (WINDOW, "Rows.py", "Rows.py", "cannot be the name of a pattern"),
     (WINDOW, "forward.py", "forward.py", "cannot be the name of a pattern"),
     (WINDOW, "two words.py", "two words.py", "cannot be the name of a pattern"),
-], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "derived", "core", "sink", "keyword", "class",
-     "module", "name"])
+], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "derived", "core", "sink", "directive",
+     "second_directive", "select", "name_of_select", "mark", "mark_before_a_comment", "keyword", "class", "module", "name"])
 def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place, message):
     for verb in ("check", "compile"):
         done = tessera(verb, written(tmp_path, text, name), *(["--list"] if verb == "compile" else []))

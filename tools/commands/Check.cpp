@@ -426,10 +426,13 @@ pairsOf(const CheckOptions &options) {
                   "name it with --kernel");
     pairs[0].second = options.reference;
   }
-  if (pairs.empty())
+  if (pairs.empty()) {
+    for (const std::string &name : names) // reports a misspelt directive
+      runtime::describeKernel(runtime::findTypedFile(options.file), name);
     throw Error(options.file + " has no kernel with a reference",
                 "write a plain kernel NAME_ref beside NAME, or give both with "
                 "--kernel and --reference");
+  }
   return pairs;
 }
 

@@ -56,7 +56,7 @@ TEST(Selection, ReportsErrorsWithRemedy) {
       {"select(block=64)",
        "1: select(...) has no `score` / write score=pooled(mean)\n"},
       {"select(blok=64, score=pooled(mean))",
-       "1: `blok` is not a name that this takes / did you mean `block`?\n"},
+       "1: select(...) does not take `blok` / did you mean `block`?\n"},
       {"select(block=64.0, score=pooled(mean))",
        "1: `block` must be an integer / write block=64\n"},
       {"select(block=129, score=pooled(mean))",
@@ -69,8 +69,13 @@ TEST(Selection, ReportsErrorsWithRemedy) {
        "1: `top` is 4, less than the 5 forced blocks / raise top, or lower "
        "first or local\n"},
       {"select(local=0, score=pooled(mean))",
-       "1: `local` is 0 / give a number from 1 to 16: the pooled key of the "
-       "query's own block has later tokens in it\n"},
+       "1: `local` is 0 / give a number from 1 to 16: pooled keys rank the "
+       "blocks before the query's own, which is always selected\n"},
+      {"select(block=1, local=0, score=pooled(mean))",
+       "1: `local` is 0 / give a number from 1 to 16: pooled keys rank the "
+       "blocks before the query's own, which is always selected\n"},
+      {"select(score=indexer(head=4))",
+       "1: indexer(...) does not take `head` / did you mean `heads`?\n"},
       {"select(scope=head, score=pooled(mean))",
        "1: `head` is not a scope / write scope=q, kv or all\n"},
       {"select(score=pooled(median))",
