@@ -182,16 +182,22 @@ void refuseKernels(const Config &c) {
                 "leave one of the two away");
 }
 
-/// One group of parameters for each entry. A single group is given to all.
-std::vector<std::string> groupsOf(const std::string &text, size_t entries) {
+/// One group of parameters for each entry. A single group is given to all,
+/// unless it is in a list: "[window=8]".
+std::vector<std::string> groupsOf(std::string text, size_t entries) {
+  const bool listed = text.starts_with('[') && text.ends_with(']');
+  if (listed)
+    text = text.substr(1, text.size() - 2);
   std::vector<std::string> groups = splitList(text, ';');
-  if (groups.size() == 1)
+  if (groups.size() == 1 && !listed)
     groups.resize(entries, groups[0]);
   if (groups.size() != entries)
-    throw Error(fmt::format("attention_params has {} maps, but attention has "
-                            "{} entr{}",
-                            groups.size(), entries, entries == 1 ? "y" : "ies"),
-                "write one map for all, or one for each entry of attention");
+    throw Error(fmt::format("attention_params is a list of {} map{}, but "
+                            "attention has {} entr{}",
+                            groups.size(), groups.size() == 1 ? "" : "s",
+                            entries, entries == 1 ? "y" : "ies"),
+                "write one map for all, attention_params: {window: 32}, or a "
+                "list with a map for each entry of attention");
   return groups;
 }
 
@@ -210,7 +216,8 @@ LayerKind patternLayer(const std::string &path, const std::string &parameters,
 std::vector<LayerKind> readEntries(const Config &c) {
   const std::vector<std::string> entries = entriesOf(c.model.custom.pattern);
   const std::string &parameters = c.model.custom.constexprs;
-  const bool shared = splitList(parameters, ';').size() == 1;
+  const bool shared =
+      !parameters.starts_with('[') && splitList(parameters, ';').size() == 1;
   const std::vector<std::string> groups = groupsOf(parameters, entries.size());
   std::vector<std::shared_ptr<const PatternFile>> files(entries.size());
   std::vector<const PatternFile *> patterns;
@@ -220,7 +227,7 @@ std::vector<LayerKind> readEntries(const Config &c) {
       patterns.push_back(files[i].get());
     }
   if (shared)
-    requireKnown(readParameters(parameters), patterns);
+    requireKnown(readParameters(groups[0]), patterns);
   checkSources(c, patterns);
   std::vector<LayerKind> kinds;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -365,7 +372,9 @@ std::string attentionText(const YAML::Node &node) {
              item.Scalar().find_first_of("=:") != std::string::npos;
     items.push_back(attentionText(item));
   }
-  return fmt::format("{}", fmt::join(items, ofMaps ? "; " : ", "));
+  const std::string text =
+      fmt::format("{}", fmt::join(items, ofMaps ? "; " : ", "));
+  return ofMaps && items.size() == 1 ? "[" + text + "]" : text;
 }
 
 void settleAttention(Config &c, AttentionOrigin origin) {
@@ -388,6 +397,7 @@ void settleAttention(Config &c, AttentionOrigin origin) {
                             custom.file),
                 "leave one of the two away");
   c.model.attention = AttentionKind::Kernel;
+  custom.constexprs = groupsOf(custom.constexprs, 1)[0];
   if (origin == AttentionOrigin::User && runtime::isKernelFile(custom.file))
     custom.file = pathOfEverywhere(runtime::findKernelFile(custom.file));
 }

@@ -20,8 +20,9 @@ std::string keyOfAttention(const std::string &text);
 /// key.
 bool isAttentionSetting(const std::string &key);
 
-/// Returns "window, dense" of a list, and "window=8; ; window=64" of a list of
-/// maps of parameters. A scalar is returned as it is.
+/// Returns "window, dense" of a list, "window=8; ; window=64" of a list of maps
+/// of parameters, and "[window=8]" of a list of one map. A scalar is returned
+/// as it is.
 std::string attentionText(const YAML::Node &node);
 
 /// Where the settings of attention come from.

@@ -69,6 +69,13 @@ TEST(AttentionSettings, EveryEntryMayHaveItsOwnParameters) {
     for (const char *list :
          {"attention=[window, window]", "attention=window,window"})
       EXPECT_EQ(layersOf(configOf("", {list, written})), wanted) << written;
+  EXPECT_EQ(layersOf(configOf("attention: [window]\n"
+                              "attention_params: [{window: 8}]"))[3],
+            "window(window=8)");
+  EXPECT_EQ(configOf("attention: {kernel: my.py, fwd: f, bwd: b}\n"
+                     "attention_params: [{W: 16}]")
+                .model.custom.constexprs,
+            "W=16");
 }
 
 TEST(AttentionSettings, SharedParametersReachThePatternsThatHaveThem) {
@@ -188,6 +195,14 @@ TEST(AttentionSettings, WrongParametersAreRefused) {
   expectRefused("attention: [window, dense]\n"
                 "attention_params: [{window: 8}, {}, {}]",
                 "3 maps, but attention has 2 entries", "one map for all");
+  for (const char *shorter : {"[{window: 8}]", "[{}]"})
+    expectRefused("attention: [window, window]\nattention_params: " +
+                      std::string(shorter),
+                  "a list of 1 map, but attention has 2 entries",
+                  "one map for all");
+  expectRefused("", "a list of 1 map, but attention has 2 entries",
+                "one map for all",
+                {"attention=window,window", "attention_params=[{window: 8}]"});
   expectRefused("attention: window\nattention_params: {window: 8.5}",
                 "to `8.5`, but its default is 512", "NAME=number");
   expectRefused("", "sets `window` twice", "leave one",
