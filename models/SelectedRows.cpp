@@ -34,6 +34,16 @@ at::Tensor withSink(const at::Tensor &logits, const at::Tensor &sink) {
                  -1);
 }
 
+/// The values [B, Hq, keys, dv] weighted by the softmax of logits, which may have
+/// a sink's column behind those of the keys. Not softmax(), which gives NaN for
+/// a sink of +inf and for rows without keys.
+at::Tensor weighted(const at::Tensor &logits, const at::Tensor &values) {
+  const at::Tensor total = logits.logsumexp(-1, true).clamp_min(
+      std::numeric_limits<float>::lowest());
+  return at::matmul((logits.slice(-1, 0, values.size(2)) - total).exp(),
+                    values);
+}
+
 /// Means of blocks of x [B, H, tokens, d]; none of a text shorter than a block.
 at::Tensor compressedKeys(const at::Tensor &x, const NsaGeometry &g) {
   return x.size(2) < g.blockLength ? x.slice(2, 0, 0) : compress(x, {}, g);
@@ -146,9 +156,8 @@ at::Tensor SelectedRows::attendJoined() const {
                         windowVisible(selection.window, first, last, 0))},
               -1),
       sink);
-  return at::matmul(
-      logits.softmax(-1).slice(-1, 0, count + last),
-      shared(at::cat({values, windowValue.slice(2, 0, last)}, 2)));
+  return weighted(logits,
+                  shared(at::cat({values, windowValue.slice(2, 0, last)}, 2)));
 }
 
 at::Tensor SelectedRows::visible() const {
@@ -172,8 +181,7 @@ at::Tensor SelectedRows::attend() const {
   at::Tensor logits = at::matmul(query, shared(key).transpose(-1, -2)) /
                       std::sqrt(double(query.size(3)));
   logits = logits.masked_fill(visible().logical_not(), -infinity);
-  return at::matmul(withSink(logits, sink).softmax(-1).slice(-1, 0, last),
-                    shared(value));
+  return weighted(withSink(logits, sink), shared(value));
 }
 
 } // namespace tessera::models

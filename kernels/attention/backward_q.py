@@ -14,14 +14,16 @@ from kernels.tiles import add_rows, find_tile
 
 @triton.jit
 def log_denominator(lse, sink, tile, G: tl.constexpr):
-    """Base-2 logarithm of each row's denominator, [BM], and the share of the sink in it, [BM] (0 without a sink)."""
+    """Base-2 logarithm of each row's denominator, [BM], and the share of the sink in it, [BM] (0 without a sink, and where the denominator
+    is 0 or infinite: o is 0 there, and so is the sink's gradient)."""
     total = load_row_values(lse, tile, G) * LOG2E
     share = 0.0
     if sink is not None:
         score = load_row_values(sink, tile, G) * LOG2E
         top = tl.maximum(total, score)
+        top = tl.where(tl.abs(top) == float("inf"), 0.0, top)
         total = top + tl.log2(tl.exp2(total - top) + tl.exp2(score - top))
-        share = tl.exp2(score - total)
+        share = tl.where(tl.abs(total) == float("inf"), 0.0, tl.exp2(score - total))
     return total, share
 
 

@@ -58,7 +58,8 @@ def sink_rows(LSE, SINK, DELTA, GLSE, TOTAL, PART, T, slset, slseh, sglset, sgls
     """TOTAL [T, H] = L of LSE and SINK [H]; PART [programs, H]: the program's sums of -exp(sink - L) * delta, the sink's gradient.
 
     DELTA [T, H] comes as the sum of o * do and leaves less the gradient of lse, GLSE: d lse / d score = exp(score - lse), which is p
-    times exp(L - lse). GLSE may be None. The exponent is at most 80: where the sink exceeds lse by more, p is 0 in fp32 or nearly so.
+    times exp(L - lse). GLSE may be None. The exponent is at most 80: where the sink exceeds lse by more, p is 0 in fp32 or nearly so. A
+    sink of +inf makes L infinite and o 0: all gradients are 0.
     """
     t = tl.program_id(0).to(tl.int64) * BT + tl.arange(0, BT)
     head = tl.arange(0, HP)
@@ -66,11 +67,11 @@ def sink_rows(LSE, SINK, DELTA, GLSE, TOTAL, PART, T, slset, slseh, sglset, sgls
     lse = tl.load(LSE + t[:, None] * slset + head[None, :] * slseh, mask=live, other=float("-inf")) * LOG2E
     sink = tl.load(SINK + head, mask=head < H, other=float("-inf"))[None, :] * LOG2E
     top = tl.maximum(lse, sink)
-    top = tl.where(top == float("-inf"), 0.0, top)
+    top = tl.where(tl.abs(top) == float("inf"), 0.0, top)
     total = top + tl.log2(tl.exp2(lse - top) + tl.exp2(sink - top))
     at = t[:, None] * H + head[None, :]
     delta = tl.load(DELTA + at, mask=live, other=0.0)
-    share = tl.where(total == float("-inf"), 0.0, tl.exp2(sink - total))
+    share = tl.where(tl.abs(total) == float("inf"), 0.0, tl.exp2(sink - total))
     tl.store(PART + tl.program_id(0).to(tl.int64) * H + head, tl.sum(tl.where(live, -share * delta, 0.0), 0), mask=head < H)
     tl.store(TOTAL + at, total * LN2, mask=live)
     if GLSE is not None:

@@ -84,6 +84,16 @@ def test_tiles_without_a_visible_key_are_not_read(name, hidden):
     torch.testing.assert_close(decode(name, q, k, v, numbers, 190).double(), want, atol=1e-5, rtol=1e-5)
 
 
+def test_an_infinite_sink():
+    """That of +inf leaves nothing to the keys, that of -inf everything."""
+    q, k, v, numbers = inputs(3)
+    numbers[0, 0], numbers[0, 1] = float("inf"), -float("inf")
+    o = decode("sink_window", q, k, v, numbers, 70)
+    want = reference("sink_window", q, k, v, numbers.clamp(-1e30, 1e30), 70, CASES["sink_window"][1])
+    assert not o[:, :, 0].any()
+    torch.testing.assert_close(o.double(), want, atol=1e-5, rtol=1e-5)
+
+
 def test_caches_with_any_strides():
     q, k, v, numbers = inputs(3)
     want = decode("window", q, k, v, numbers, 70)

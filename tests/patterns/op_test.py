@@ -173,6 +173,34 @@ def test_the_sum_of_a_row_with_a_sink_has_no_gradient():
         lse.sum().backward()
 
 
+@pytest.mark.parametrize("value", [float("inf"), -float("inf")])
+def test_an_infinite_sink(value):
+    """That of +inf takes all of the softmax, as 1e30 does in fp64, whose derivatives autograd knows; that of -inf takes nothing."""
+    tensors = inputs("sink_window")
+    tensors[3][:, :, 1] = value
+    mine = [t.clone().requires_grad_() for t in tensors]
+    o, _ = attention("sink_window", mine, "window=16, first=2")
+    wide = [t.double().clamp(max=1e30).requires_grad_() for t in tensors]
+    want = reference("sink_window", *wide)
+    assert not outlier_text(o, want, 1e-5) and o[:, 1].any() == (value < 0)
+    got, expected = (torch.autograd.grad(x.square().sum(), leaves) for x, leaves in ((o, mine), (want, wide)))
+    assert not any(outlier_text(a, b, 1e-5) for a, b in zip(got, expected))
+
+
+@pytest.mark.parametrize("value", [float("inf"), -float("inf"), 0.5])
+def test_a_sink_in_rows_without_keys(tmp_path, value):
+    """They have the output 0 and gradients of 0."""
+    file = written(tmp_path, "# tessera: learned(sink=[Hq])\n@triton.jit\ndef sees(t, pos):\n    return pos + 20 < t\n")
+    mine = [t.clone().requires_grad_() for t in inputs("window")]
+    sink = torch.full((sum(LENGTHS), 1, H * G), value, requires_grad=True)
+    ends = torch.tensor([0, *LENGTHS]).cumsum(0).to(torch.int32)
+    o, _ = ops.custom_attention(*mine, ends, max(LENGTHS), file, "mine", "mine_bwd", "", None, sink, "SINK")
+    rows = torch.cat([torch.arange(n) for n in LENGTHS]) <= 20
+    gradients = torch.autograd.grad(o.square().sum(), [*mine, sink])
+    assert not o[rows].any() and not gradients[0][rows].any() and not gradients[3][rows].any()
+    assert all(g.isfinite().all() for g in gradients)
+
+
 def test_wrong_parameters_are_named():
     tensors = inputs("window")
     with pytest.raises(ValueError, match="windw"):

@@ -147,6 +147,27 @@ def test_sink(scope):
     case.check()
 
 
+@pytest.mark.parametrize("scope", some(SCOPES))
+def test_a_sink_of_infinity(scope):
+    """It takes all of the softmax, as 1e30 does in fp64, whose derivatives autograd knows: no key has a share, and no gradient is NaN."""
+    case = Case(scope=scope, sink=True, window=4, extra=(9, 2, 0, 4))
+    with torch.no_grad():
+        case.x["sink"][1] = float("inf")
+    o, lse = case.call()
+    weight = torch.randn(o.shape, generator=case.generator)
+    got = torch.autograd.grad((o * weight).sum(), list(case.x.values()))
+    with torch.no_grad():
+        case.x["sink"][1] = 1e30
+    (want, sums), leaves = case.want()
+    assert not o[:, 1].any()
+    for name, a, b in zip(NAMES, (o, lse, *got), (want, sums, *torch.autograd.grad((want * weight).sum(), leaves))):
+        assert close_enough(a.detach().double(), b.detach(), 1e-5) == "", name
+    with torch.no_grad():
+        case.x["sink"][1] = float("inf")
+    o, lse = case.call()                         # lse has a gradient, too
+    assert all(x.isfinite().all() for x in torch.autograd.grad(case.loss(o, lse), list(case.x.values())))
+
+
 @pytest.mark.parametrize("window,sink,count", some([(0, False, 3), (0, True, 3), (6, False, 3), (6, True, 3), (0, False, 0), (6, True, 0)]))
 def test_second_stream(window, sink, count):
     Case(extra=(40, 3, 5, 2), window=window, sink=sink, count=count, scope="query").check()

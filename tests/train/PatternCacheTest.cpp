@@ -9,6 +9,7 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace tessera;
 
@@ -32,10 +33,12 @@ at::Tensor tokensOf(int64_t rows, int64_t length) {
 }
 
 /// Learned numbers that have an effect: they start at 0.
-void drawLearned(models::Transformer &model) {
+void drawLearned(models::Transformer &model, double first) {
   for (models::Parameter &p : model.parameters())
-    if (p.name.find("head_learned") != std::string::npos)
+    if (p.name.find("head_learned") != std::string::npos) {
       p.value.detach().copy_(at::linspace(-0.4, 0.6, p.value.numel()));
+      p.value.detach()[0] = first;
+    }
 }
 
 /// A prefix of each sequence.
@@ -44,12 +47,14 @@ at::Tensor prefixes(std::vector<int32_t> tokens) {
 }
 
 /// Reads a text in pieces, around the borders of tiles of 64 keys, and compares
-/// the last logits of each with a forward pass over all tokens so far.
+/// the last logits of each with a forward pass over all tokens so far. `first`
+/// is the learned number of the first head.
 void expectCacheIsForward(const Settings &attention,
-                          const at::Tensor &perSequence = {}) {
+                          const at::Tensor &perSequence = {},
+                          double first = -0.4) {
   const models::ModelConfig config = modelOf(attention);
   models::Transformer model(config, models::KernelSource::Tessera, 7);
-  drawLearned(model);
+  drawLearned(model, first);
   const at::NoGradGuard noGrad;
   const at::Tensor text = tokensOf(2, 140);
   models::Cache cache(config, 2, 140, perSequence);
@@ -104,7 +109,11 @@ TEST(PatternCache, SelectedBlocksWithWindowAndSinkContinueFromACache) {
                   "scope=all, window=11, score=pooled(max))\n"
                   "# tessera: learned(sink=[Hq])\n@triton.jit\n"
                   "def sees(t, pos):\n    return pos <= t\n");
-  expectCacheIsForward({"attention=" + file});
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const double sink : {-0.4, infinity, -infinity}) {
+    expectCacheIsForward({"attention=" + file}, {}, sink);
+    expectCacheIsForward({"attention=sink_window"}, sink);
+  }
   expectCacheIsForward({"attention=infllm_v2",
                         "attention_params=block=16,top=5,local=2,l=8,d=4,"
                         "dense_below=1000"});
