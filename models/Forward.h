@@ -13,7 +13,7 @@ namespace tessera::models {
 
 struct ForwardOptions {
   int without = -1;         ///< NSA branch to zero: 0 cmp, 1 sel, 2 win.
-  bool wantIndices = false; ///< Keep the selected blocks of every layer.
+  bool wantIndices = false; ///< Keep the selected blocks of NSA layers.
   /// Gets gates and selections of every layer of NSA; none of other attention.
   Statistics *statistics = nullptr;
   /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
@@ -33,7 +33,7 @@ struct ForwardOptions {
 struct ForwardResult {
   at::Tensor logits;               ///< [B, S, vocabulary]
   at::Tensor losses;               ///< fp32 [B * S], or undefined.
-  std::vector<at::Tensor> indices; ///< per layer, [Hkv, T, n]
+  std::vector<at::Tensor> indices; ///< Of each NSA layer, [Hkv, T, n].
 };
 
 } // namespace tessera::models

@@ -82,9 +82,6 @@ at::Tensor SelectedLayer::forward(Kernels &kernels, const AttentionInputs &in,
   addIndex(kernels, in.input, packing, inputs);
   const PatternResult attended =
       kernels.patternAttention(inputs, custom, packing);
-  // Those of joined streams are compressed keys.
-  if (options.wantIndices && selection.streams == runtime::Streams::One)
-    result.indices.push_back(attended.indices);
   if (attended.losses.numel() == 0)
     return attended.output;
   const at::Tensor loss = attended.losses.mean();

@@ -121,6 +121,67 @@ TEST_F(LayerKinds, KernelsOfAFileResumeInAnotherFolder) {
   interrupt("resumed");
   expectFine(trainFrom(there, "resumed", kernels("../here/mine/dilated.py")));
   expectSame("straight", "resumed");
+  fs::rename(here / "mine", here / "ours");
+  interrupt("resumed");
+  expectFine(trainFrom(there, "resumed", kernels("../here/ours/dilated.py")));
+  expectSame("straight", "resumed");
+}
+
+// The meaning of a pattern is its text and its parameters, in any folder.
+TEST_F(LayerKinds, AMovedPatternResumesUnlessItsTextChanged) {
+  fs::create_directories(folder.path / "mine");
+  fs::create_directories(folder.path / "ours");
+  const std::string text =
+      readFile(TESSERA_SOURCE "/kernels/patterns/window.py");
+  const auto pattern = [&](const std::string &where) {
+    return with({"attention=" + folder.file(where) + ",dense",
+                 "attention_params=window=24"});
+  };
+  writeFile(folder.file("mine/near.py"), text);
+  expectFine(train("straight", pattern("mine/near.py")));
+  expectFine(train("resumed", pattern("mine/near.py")));
+  fs::remove_all(folder.path / "mine");
+  interrupt("resumed");
+  writeFile(folder.file("ours/near.py"), text + "\n# Another text.\n");
+  expectRefused(train("resumed", pattern("ours/near.py")),
+                "layer 0: the pattern " + folder.file("ours/near.py"));
+  writeFile(folder.file("ours/near.py"), text);
+  expectFine(train("resumed", pattern("ours/near.py")));
+  expectSame("straight", "resumed");
+}
+
+TEST_F(LayerKinds, AFinishedRunIsExtendedWithItsCopyOfAMissingPattern) {
+  fs::create_directories(folder.path / "mine");
+  const std::string file = folder.file("mine/near.py");
+  fs::copy(TESSERA_SOURCE "/kernels/patterns/window.py", file);
+  const std::vector<std::string> pattern = {"attention=" + file,
+                                            "attention_params=window=24",
+                                            "train.lr_schedule=constant"};
+  std::vector<std::string> longer = pattern;
+  longer.push_back("train.steps=16");
+  expectFine(train("straight", longer));
+  expectFine(train("extended", pattern));
+  fs::remove_all(folder.path / "mine");
+  const std::vector<std::string> schedule = {"train.lr_schedule=constant"};
+  const CommandResult same = train("extended", schedule);
+  expectFine(same);
+  EXPECT_NE(same.errors.find("is finished"), std::string::npos) << same.errors;
+  expectFine(
+      train("extended", {"train.lr_schedule=constant", "train.steps=16"}));
+  EXPECT_FALSE(fs::exists(folder.file("extended/previous-1")));
+  EXPECT_EQ(checkpoint("straight", 16, "model.safetensors"),
+            checkpoint("extended", 16, "model.safetensors"));
+}
+
+TEST_F(LayerKinds, TheShareOfSelectedKeysIsThatOfNsaLayers) {
+  expectFine(train("nsa", {"attention=nsa", "train.steps=2"}));
+  expectFine(train("mixed", {"attention=nsa,moba", "train.steps=2",
+                             "attention_params=dense_below=4096"}));
+  const auto share = [&](const std::string &out) {
+    return metrics(out)["selected_fraction"].get<double>();
+  };
+  EXPECT_GT(share("nsa"), 0);
+  EXPECT_NEAR(share("mixed"), share("nsa"), 0.01);
 }
 
 TEST_F(LayerKinds, TwoProcessesTrainTheSameModel) {

@@ -112,7 +112,7 @@ TEST(PatternCache, SelectedBlocksWithWindowAndSinkContinueFromACache) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const double sink : {-0.4, infinity, -infinity}) {
     expectCacheIsForward({"attention=" + file}, {}, sink);
-    expectCacheIsForward({"attention=sink_window"}, sink);
+    expectCacheIsForward({"attention=sink_window"}, {}, sink);
   }
   expectCacheIsForward({"attention=infllm_v2",
                         "attention_params=block=16,top=5,local=2,l=8,d=4,"

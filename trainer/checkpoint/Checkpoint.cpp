@@ -48,8 +48,10 @@ std::vector<std::string> differences(const Config &earlier,
     if (isAttentionSetting(s.key) &&
         (patterns || s.key == "attention.constexprs"))
       continue;
-    const std::string before = valueText(s, earlier),
-                      now = valueText(s, config);
+    std::string before = valueText(s, earlier), now = valueText(s, config);
+    if (s.key == "attention.kernel") // may be in another folder
+      for (std::string *file : {&before, &now})
+        *file = fs::path(*file).filename().string();
     if (s.atResume == kind && before != now)
       all.push_back(fmt::format("{}={}, this run has {}", s.key, before, now));
   }
@@ -69,13 +71,14 @@ std::string_view ownText(std::string_view text) {
 /// Throws for a layer whose pattern has another text than the checkpoint's
 /// copy.
 void requireSamePatterns(const FoundCheckpoint &checkpoint,
-                         const Config &config) {
+                         const Config &earlier, const Config &config) {
   for (int64_t i = 0; i < config.model.layers; ++i) {
     const models::LayerKind layer = config.model.attentionOf(i);
     if (layer.custom.pattern.empty())
       continue;
     const std::string kept =
-        keptCopy(fs::path(checkpoint.folder) / "kernels", layer.custom.pattern);
+        keptCopy(fs::path(checkpoint.folder) / "kernels",
+                 earlier.model.attentionOf(i).custom.pattern);
     const std::string now =
         runtime::readPatternFile(layer.custom.pattern)->path;
     if (kept.empty() || ownText(readFile(kept)) == ownText(readFile(now)))
@@ -204,7 +207,7 @@ void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
                                   ? startOver
                                   : std::string(attentionHint) + startOver);
   if (!config.allowChangedKernels)
-    requireSamePatterns(checkpoint, config);
+    requireSamePatterns(checkpoint, earlier, config);
   if (checkpoint.state.value("data_sha256", "") != dataHash)
     throw Error(checkpoint.folder + " was trained on another text", startOver);
   const int64_t step = checkpoint.state.value("step", int64_t(0));

@@ -31,6 +31,15 @@ std::string pathEnd(const fs::path &path, int parts) {
 
 constexpr const char *sumsFile = "SHA256SUMS";
 
+/// Whether `all` has the file with the same text, maybe in another folder.
+bool hasFile(const std::map<std::string, std::string> &all,
+             const std::string &name, const std::string &sum) {
+  return std::any_of(all.begin(), all.end(), [&](const auto &other) {
+    return other.second == sum &&
+           fs::path(other.first).filename() == fs::path(name).filename();
+  });
+}
+
 } // namespace
 
 KernelTexts kernelTexts(const std::vector<models::KernelFile> &files) {
@@ -63,12 +72,10 @@ std::string kernelChange(const std::map<std::string, std::string> &before,
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, what);
   };
   for (const auto &[name, sum] : now)
-    if (const auto old = before.find(name); old == before.end())
-      add(name, "is new");
-    else if (old->second != sum)
-      add(name, "has changed");
+    if (!hasFile(before, name, sum))
+      add(name, before.count(name) ? "has changed" : "is new");
   for (const auto &[name, sum] : before)
-    if (!now.count(name))
+    if (!now.count(name) && !hasFile(now, name, sum))
       add(name, "is not used any more");
   return text;
 }

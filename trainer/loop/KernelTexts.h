@@ -23,6 +23,7 @@ KernelTexts kernelTexts(const std::vector<models::KernelFile> &files);
 std::map<std::string, std::string> kernelSums(const KernelTexts &texts);
 
 /// "nsa/select_fwd.py has changed, nn/rope.py is new"; empty: they are equal.
+/// A file that was moved to another folder is the same file.
 std::string kernelChange(const std::map<std::string, std::string> &before,
                          const std::map<std::string, std::string> &now);
 

@@ -72,7 +72,8 @@ StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
       findCheckpoint(config.out, logLine);
   if (!checkpoint)
     return {};
-  const Config earlier = earlierConfig(*checkpoint);
+  const Config earlier = withKeptKernels(earlierConfig(*checkpoint), config.out,
+                                         KeptKernels::WhereMissing);
   Config now = config;
   takeFrom(earlier, now);
   if (sameSettings(earlier, now))

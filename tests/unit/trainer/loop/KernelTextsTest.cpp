@@ -38,6 +38,16 @@ TEST(KernelFiles, ChangesAreNamed) {
       "b has changed, d is new, c is not used any more");
 }
 
+TEST(KernelFiles, AFileInAnotherFolderIsTheSameFile) {
+  const auto before = kernelSums({{"mine/near.py", "1"}, {"nn/rope.py", "2"}});
+  EXPECT_EQ(kernelChange(before, kernelSums({{"ours/near.py", "1"},
+                                             {"nn/rope.py", "2"}})),
+            "");
+  EXPECT_EQ(kernelChange(before, kernelSums({{"ours/near.py", "3"},
+                                             {"nn/rope.py", "2"}})),
+            "ours/near.py is new, mine/near.py is not used any more");
+}
+
 TEST(KernelFiles, ARunKeepsTheTextsOfEachOfItsParts) {
   const TestFolder run;
   const std::string path = run.path.string();
