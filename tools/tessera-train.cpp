@@ -7,6 +7,7 @@
 #include "trainer/generate/Generate.h"
 #include "trainer/generate/HellaSwag.h"
 #include "trainer/generate/Needle.h"
+#include "trainer/loop/AttentionLaunches.h"
 #include "trainer/loop/KernelList.h"
 #include "trainer/loop/Train.h"
 #include "trainer/parallel/Launcher.h"
@@ -43,6 +44,9 @@ struct TrainVerb {
     app->add_flag("--micro-batch", microBatch,
                   "launch the kernels of one micro-batch, and end; for "
                   "tessera tune");
+    app->add_flag("--attention-only", attentionOnly,
+                  "with one of these two: the kernels of a pattern's attention "
+                  "alone, without data");
     app->add_option("--trace-target", traceTarget,
                     "GPU that the traced kernels are listed for in "
                     "kernels.json; for tessera profile");
@@ -73,11 +77,15 @@ struct TrainVerb {
       return 0;
     }
     if (listing) {
-      fmt::print("{}\n", nlohmann::json(trainer::listKernels(given)).dump());
+      fmt::print("{}\n",
+                 nlohmann::json(attentionOnly ? trainer::listAttention(given)
+                                              : trainer::listKernels(given))
+                     .dump());
       return 0;
     }
     if (microBatch) {
-      trainer::runMicroBatch(given);
+      attentionOnly ? trainer::runAttention(given)
+                    : trainer::runMicroBatch(given);
       return 0;
     }
     return processes > world.size
@@ -101,6 +109,7 @@ private:
   std::vector<std::string> overrides;
   int64_t processes = 1;
   bool dryRun = false, listing = false, microBatch = false;
+  bool attentionOnly = false;
 };
 
 /// `tessera generate`

@@ -1,11 +1,47 @@
 # tests/patterns/tools_test.py - the commands for kernels take a pattern: inspect, diff, run, pack, tune.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import os
+import subprocess
+import sys
+
 import pytest
 from repository import ROOT
 from run_tessera import tessera
 
 WINDOW = ROOT / "kernels/patterns/window.py"
+# Patterns that select blocks, with parameters that suit sequences of 128 tokens, and kernels that each launches on a CPU.
+SELECTED = {"moba": ("block=16,top=3", {"pool_keys", "pooled_select"}),
+            "infllm_v2": ("block=16,top=4,local=2,l=16,d=8,dense_below=0", {"compress_fwd", "cmp_select_fwd"}),
+            "learned_blocks": ("block=16,top=3,heads=2,dim=16", {"indexer_select", "block_mass"})}
+SIZES = ["train.seq_len=128", "train.batch_size=2", "model.n_heads=4", "model.n_kv_groups=2", "model.d_k=16", "model.d_v=16", "threads=1"]
+# Forward and backward of the op with these sizes. Prints how many kernels were compiled, and with the options how they were chosen.
+CALL = """
+import os, sys, torch
+torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+file, params, indexer = sys.argv[1:]
+tensors = [torch.randn(256, heads, 16).requires_grad_() for heads in (4, 2, 2)]
+more = {}
+if indexer == "True":
+    more = dict(index_q=torch.randn(256, 1, 2, 16), index_k=torch.randn(256, 16), index_weights=torch.randn(256, 1, 2))
+    more = {name: x.requires_grad_() for name, x in more.items()}
+o, _, _, loss = torch.ops.tessera.attention(*tensors, torch.tensor([0, 128, 256]).int(), 128, file, params, **more)
+((o * torch.randn_like(o)).sum() + loss.sum()).backward()
+print("compiled", torch.ops.tessera.kernel_stats()[0])
+"""
+
+
+def selected(name):
+    return [ROOT / f"kernels/patterns/{name}.py", f"attention_params={SELECTED[name][0]}", *SIZES]
+
+
+def call(name, folder, **environment):
+    """Output and errors of CALL in a process with an empty cache."""
+    command = [sys.executable, "-c", CALL, f"kernels/patterns/{name}.py", SELECTED[name][0], str(name == "learned_blocks")]
+    done = subprocess.run(command, env=os.environ | {"TESSERA_CACHE_DIR": str(folder / "cache")} | environment, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +92,57 @@ def test_tune(run_settings, tmp_path):
     fine("tune", *run_settings, "--budget", "120s", "--kernels", "window", "--out", tmp_path / "table.yaml")
     table = (tmp_path / "table.yaml").read_text()
     assert "kernels/patterns/window.py:window\n" in table and "window: 20" in table, table
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_the_op_runs_from_the_pack_of_a_pattern_that_selects(name, tmp_path):
+    listed = fine("pack", *selected(name), "--targets", "cpu,sm_80", "-o", tmp_path / "op.tpack")
+    assert all(f" {kernel} " in listed for kernel in SELECTED[name][1] | {"select_bwd_dkdv"}), listed
+    assert "compiled 0\n" in call(name, tmp_path, TESSERA_PACK=str(tmp_path / "op.tpack"))
+    assert "compiled 0\n" not in call(name, tmp_path)
+
+
+def test_the_op_runs_from_the_pack_of_a_plain_pattern(tmp_path):
+    listed = fine("pack", WINDOW, "attention_params=window=20", *SIZES, "-o", tmp_path / "op.tpack")
+    assert " window_bwd_dkdv " in listed and "rmsnorm" not in listed, listed
+
+
+def test_launches_find_the_table_of_a_pattern_that_selects(tmp_path):
+    fine("tune", *selected("moba"), "--budget", "120s", "--kernels", "pool*,inverse_fill", "--out", tmp_path / "table.yaml")
+    log = call("moba", tmp_path, TESSERA_TUNED=str(tmp_path / "table.yaml"), TESSERA_PRINT_ROUTING="1")
+    for kernel in ("pool_keys", "pooled_select", "inverse_fill"):
+        lines = [line for line in log.splitlines() if line.startswith("routing:") and f":{kernel} " in line]
+        assert len(lines) == 1 and f"table {tmp_path}" in lines[0], log
+
+
+def test_inspect_writes_a_page_for_each_kernel_of_a_pattern_that_selects(tmp_path):
+    sets = [word for setting in selected("moba")[1:] for word in ("--set", setting)]
+    fine("inspect", selected("moba")[0], *sets, "-o", tmp_path)
+    pages = {path.stem: path.read_text() for path in tmp_path.iterdir()}
+    assert pages.keys() >= {"pool_keys", "pooled_select", "select_list_fwd", "select_bwd_dkdv"}
+    assert all(f"def {name.removesuffix('_2')}(" in text and ".entry" in text for name, text in pages.items())
+    fine("inspect", selected("moba")[0], *sets, "-i", "pooled_select", "--against", "num_warps=8", "-o", tmp_path / "one.html")
+
+
+def test_diff_of_a_kernel_of_a_pattern_that_selects():
+    text = fine("diff", selected("moba")[0], "-i", "pooled_select", "--target", "sm_80", "--a", "num_warps=4", "--b", "num_warps=8", "--summary")
+    assert "A: pooled_select num_warps=4" in text
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["compile", "-i", "pooled_selct"], "did you mean `pooled_select`?"),
+    (["compile", "-i", "pooled_select", "-D", "TOPP=4"], "did you mean `TOP`?"),
+    (["compile", "--set", "attention_params=topp=4"], "did you mean `top`?"),
+    (["compile", "-s", "X=i32"], "leave --signature away"),
+    (["pack", "--with-runtime", "-o", "folder"], "is a pattern"),
+    (["pack", "model.n_heads=3", "-o", "op.tpack"], "HINT"),
+], ids=["kernel", "constexpr", "parameter", "signature", "runtime", "heads"])
+def test_wrong_names_are_refused_with_remedy(arguments, message):
+    verb, *rest = arguments
+    done = tessera(verb, ROOT / "kernels/patterns/moba.py", *rest)
+    assert done.returncode == 1 and message in done.stdout and "HINT" in done.stdout, done.stdout
+
+
+def test_set_is_for_patterns_that_select(tmp_path):
+    done = tessera("compile", WINDOW, "-i", "window_f32", "--set", "model.n_heads=8", "-o", tmp_path)
+    assert done.returncode == 1 and "is not such a pattern" in done.stdout, done.stdout

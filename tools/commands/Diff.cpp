@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 struct DiffOptions {
   std::string left, right, instance, target;
-  std::vector<std::string> a, b;
+  std::vector<std::string> a, b, settings;
   bool full = false, summary = false;
   size_t context = 2;
 };
@@ -129,9 +129,9 @@ std::vector<std::string> namesIn(const fs::path &folder) {
 bool isCuda(const std::string &file) { return file.ends_with(".cu"); }
 
 // Compiles with `tessera compile`, whose options then mean the same here.
-Compiled compileOne(const std::string &file, const std::string &instance,
-                    const std::vector<std::string> &defines,
-                    const std::string &target) {
+Compiled compileOne(const DiffOptions &options, const std::string &file,
+                    const std::string &instance,
+                    const std::vector<std::string> &defines) {
   const ScratchFolder scratch("diff");
   std::vector<std::string> command = {executablePath().string(),
                                       "compile",
@@ -142,7 +142,9 @@ Compiled compileOne(const std::string &file, const std::string &instance,
                                       "all",
                                       "-o",
                                       scratch.path().string()};
-  std::string title = instance, ownTarget = target;
+  std::string title = instance, ownTarget = options.target;
+  for (const std::string &setting : options.settings)
+    command.insert(command.end(), {"--set", setting});
   for (const std::string &define : defines) {
     if (define.starts_with("target="))
       ownTarget = define.substr(7);
@@ -199,16 +201,14 @@ std::vector<Pair> pairsOf(const DiffOptions &options) {
           "write -i NAME, or " +
               std::string(isCuda(options.left) ? "FILE.cu" : "FILE.py") +
               ":NAME; tessera compile " + options.left + " --list names them");
-    return {
-        {compileOne(named->first, named->second, options.a, options.target),
-         compileOne(named->first, named->second, options.b, options.target)}};
+    return {{compileOne(options, named->first, named->second, options.a),
+             compileOne(options, named->first, named->second, options.b)}};
   }
   const auto one = fileAndInstance(options.left),
              other = fileAndInstance(options.right);
   if (one && other)
-    return {
-        {compileOne(one->first, one->second, options.a, options.target),
-         compileOne(other->first, other->second, options.b, options.target)}};
+    return {{compileOne(options, one->first, one->second, options.a),
+             compileOne(options, other->first, other->second, options.b)}};
   for (const std::string &folder : {options.left, options.right})
     if (!fs::is_directory(folder))
       throw Error(folder + " is neither a folder nor FILE.py:INSTANCE or "
@@ -367,6 +367,11 @@ Command addDiff(CLI::App &app) {
     verb->add_option(name, *list, what)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--set", options->settings,
+                   "KEY=VALUE of a training run, for the kernels of a pattern "
+                   "that selects blocks: model.n_heads=8")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--target", options->target,
                    "sm_80 and the like, or cpu:MCPU:FEATURES; default: this "
                    "machine, for FILE.cu sm_80");

@@ -14,7 +14,7 @@
 #include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Text.h"
-#include "tools/compile/Jobs.h"
+#include "tools/compile/SelectedJobs.h"
 #include "tools/inspect/Commit.h"
 #include "tools/inspect/KernelPage.h"
 
@@ -170,10 +170,13 @@ Json tunedRows(const std::string &path,
   return {{"device", tune::describe(table.device)}, {"rows", rows}};
 }
 
-int run(const InspectOptions &options) {
+bool isCase(const InspectOptions &options) {
   std::error_code ignored;
-  const bool isCase = fs::is_directory(options.jobs.file, ignored);
-  const auto load = isCase ? fromCase : fromFile;
+  return fs::is_directory(options.jobs.file, ignored);
+}
+
+int writePage(const InspectOptions &options) {
+  const auto load = isCase(options) ? fromCase : fromFile;
   std::optional<Wanted> other;
   if (!options.against.empty())
     other = parseAgainst(options);
@@ -192,6 +195,27 @@ int run(const InspectOptions &options) {
   writeOutput(out, page);
   std::fprintf(stderr, "tessera: wrote %s, %zu KiB\n", out.c_str(),
                (page.size() + 1023) / 1024);
+  return 0;
+}
+
+// Of a pattern that selects blocks a page for each kernel, in the folder --out.
+int run(const InspectOptions &options) {
+  if (isCase(options) || !options.jobs.instances.empty() ||
+      !options.jobs.kernel.empty() || !options.commit.empty())
+    return writePage(options);
+  const auto program =
+      language::Program::loadFile(runtime::findTypedFile(options.jobs.file));
+  if (!selectsBlocks(*program))
+    return writePage(options);
+  needGpu(options.jobs.target);
+  const fs::path folder = options.out.empty() ? "." : options.out;
+  fs::create_directories(folder);
+  for (const Job &job : selectedJobs(options.jobs, *program)) {
+    InspectOptions one = options;
+    one.jobs.instances = {job.name};
+    one.out = (folder / (job.name + ".html")).string();
+    writePage(one);
+  }
   return 0;
 }
 
@@ -221,7 +245,9 @@ Command addInspect(CLI::App &app) {
                    "commit");
   verb->add_option("--table", options->table,
                    "table of tuned configurations whose rows are shown");
-  addOut(*verb, options->out, "the page (INSTANCE.html)");
+  addOut(*verb, options->out,
+         "the page (INSTANCE.html); of a pattern that selects blocks without "
+         "-i a folder, which gets a page for each kernel");
   verb->footer(
       "Examples:\n"
       "  tessera inspect kernels/nsa/select_fwd.py -i select_fwd_paper_bf16 -o "

@@ -52,7 +52,9 @@ std::string targetOf(const std::string &name) {
 }
 
 std::string commandLine(const PackOptions &options) {
-  std::string text = "tessera pack --config " + options.config;
+  std::string text = "tessera pack";
+  if (!options.config.empty())
+    text += " --config " + options.config;
   for (const std::string &word : options.settings)
     text += " " + word;
   text += " --targets ";
@@ -98,21 +100,25 @@ std::vector<PackTable> tablesFor(const PackOptions &options,
 }
 
 int run(const PackOptions &options) {
+  const LaunchSource source = launchSource(options.config, options.settings);
   if (!options.show.empty()) {
-    if (!options.config.empty())
+    if (!source.name().empty())
       throw Error("tessera pack does one thing at a time",
                   "give --show FILE or --config FILE");
     return printPackListing(options.show);
   }
-  if (options.config.empty() || options.out.empty())
+  if (source.name().empty() || options.out.empty())
     throw Error("tessera pack was not told what to pack",
                 "write: tessera pack --config RUN.yaml --targets "
                 "sm_80,sm_90,cpu -o RUN.tpack");
+  if (options.withRuntime && options.config.empty())
+    throw Error("--with-runtime makes a folder that trains, and " +
+                    source.pattern + " is a pattern",
+                "give --config RUN.yaml, or leave --with-runtime away");
   // What an earlier pack has must not come from there.
   ::unsetenv(optionInfo(Option::Pack).name);
   PackJob job;
-  job.config = options.config;
-  job.settings = options.settings;
+  job.source = source;
   for (const std::string &name : options.targets)
     if (const std::string target = targetOf(name);
         std::find(job.targets.begin(), job.targets.end(), target) ==
@@ -147,7 +153,10 @@ Command addPack(CLI::App &app) {
       "pack", "Put the compiled kernels of a training run into one file");
   verb->add_option("--config", options->config,
                    "the run: tessera train --config FILE [key=value ...]");
-  verb->add_option("settings", options->settings, "key=value, over the config");
+  verb->add_option("settings", options->settings,
+                   "key=value, over the config; without --config FILE.py of a "
+                   "pattern, whose op is packed, and sizes: "
+                   "model.n_heads=8 train.seq_len=4096");
   verb->add_option("--targets", options->targets,
                    "cpu (this machine), cpu:x86-64-v3:0000, sm_80, sm_90 ...")
       ->delimiter(',')
@@ -166,6 +175,8 @@ Command addPack(CLI::App &app) {
   verb->footer("Examples:\n"
                "  tessera pack --config configs/quickstart.yaml --targets "
                "sm_80,sm_90,cpu -o run.tpack\n"
+               "  tessera pack kernels/patterns/moba.py model.n_heads=8 "
+               "train.seq_len=4096 -o moba.tpack\n"
                "  tessera pack --show run.tpack\n"
                "  TESSERA_PACK=run.tpack tessera train --config "
                "configs/quickstart.yaml\n\n"

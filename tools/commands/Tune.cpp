@@ -177,6 +177,8 @@ Command addTune(CLI::App &app) {
       "--resume\n"
       "  tessera tune --config configs/m7c_125m.yaml --device cuda --budget "
       "10m --out tables/\n"
+      "  tessera tune kernels/patterns/moba.py model.n_heads=8 "
+      "train.seq_len=4096 --out moba.yaml\n"
       "  tessera tune --show configs/tuned/nvidia-h200.yaml\n"
       "  tessera tune --show table.yaml --html -o table.html\n"
       "  tessera tune --diff before.yaml after.yaml\n"

@@ -120,8 +120,10 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
       "a training run, of which a micro-batch is recorded and tuned: "
       "tessera train --config FILE [key=value ...]");
   verb.add_option("inputs", search.rest,
-                  "settings of the run with --config, else folders of "
-                  "recorded launches (docs/cases.md)");
+                  "settings of the run with --config, else FILE.py of a "
+                  "pattern, whose op is tuned, with sizes (model.n_heads=8 "
+                  "train.seq_len=4096), or folders of recorded launches "
+                  "(docs/cases.md)");
   verb.add_option("--kernels", search.kernels,
                   "patterns of kernel names: \"select_*,rope\"; default: all");
   verb.add_option("--device", search.device,

@@ -16,6 +16,7 @@
 #include "support/Options.h"
 #include "support/Text.h"
 #include "tools/compile/ExampleTypes.h"
+#include "tools/compile/SelectedJobs.h"
 
 #include <CLI/CLI.hpp>
 
@@ -258,6 +259,12 @@ describeAll(const language::Program &program) {
 
 std::vector<Job> makeJobs(const JobOptions &options,
                           const language::Program &program) {
+  if (options.kernel.empty() && selectsBlocks(program))
+    return selectedJobs(options, program);
+  if (!options.settings.empty())
+    throw Error("--set is for patterns that select blocks, and " +
+                    options.file + " is not such a pattern",
+                "give types with --instance or --signature");
   if (!options.kernel.empty() && options.instances.empty())
     return {makeJob(
         options, program,
@@ -304,7 +311,8 @@ std::vector<Job> makeJobs(const JobOptions &options,
 void addJobOptions(CLI::App &verb, JobOptions &options) {
   verb.add_option("-k,--kernel", options.kernel, "function to compile");
   verb.add_option("-i,--instance", options.instances,
-                  "a `# tessera: instance` of the file, or all (default)")
+                  "a `# tessera: instance` of the file, or all (default); of "
+                  "a pattern that selects blocks a kernel that its op launches")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("-s,--signature", options.signature,
@@ -314,6 +322,12 @@ void addJobOptions(CLI::App &verb, JobOptions &options) {
   verb.add_option("-D,--define", options.defines,
                   "NAME=value of a constexpr, or of an argument to make one; "
                   "FILE.py:NAME is a function, S.G a value of a tuple")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb.add_option("--set", options.settings,
+                  "KEY=VALUE of a training run, for a pattern that selects "
+                  "blocks: model.n_heads=8, train.seq_len=4096, "
+                  "attention_params=top=8")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("--num-warps", options.numWarps, "warps per program (GPU)")

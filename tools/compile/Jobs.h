@@ -21,12 +21,13 @@ namespace tessera::tools {
 struct JobOptions {
   std::string file, kernel, signature, target;
   std::vector<std::string> instances, defines;
+  std::vector<std::string> settings; // of a pattern that selects blocks
   int64_t numWarps = 0, numStages = 0;
   bool noHints = false, wideGrid = false;
 };
 
 // --kernel, --instance, --signature, --define, --num-warps, --num-stages,
-// --no-hints.
+// --no-hints, --set.
 void addJobOptions(CLI::App &verb, JobOptions &options);
 
 // A request and the name that its files get.
@@ -36,7 +37,8 @@ struct Job {
 };
 
 // One for each instance that is asked for, or for the kernel with the types of
-// its signature. Throws Error for what there is not, or is missing.
+// its signature; of a pattern that selects blocks see SelectedJobs.h. Throws
+// Error for what there is not, or is missing.
 std::vector<Job> makeJobs(const JobOptions &options,
                           const language::Program &program);
 

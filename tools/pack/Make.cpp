@@ -10,13 +10,9 @@
 #include "runtime/pack/PackFile.h"
 #include "support/BuildId.h"
 #include "support/CudaTools.h"
-#include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Log.h"
-#include "support/Options.h"
-#include "support/Process.h"
 
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -28,52 +24,13 @@ using language::CompileRequest;
 
 namespace {
 
-std::string assignment(Option option, const std::string &value) {
-  return std::string(optionInfo(option).name) + "=" + value;
-}
-
-// What the run launches on a target, by the training program itself.
-std::vector<CompileRequest> requestsFor(const PackJob &job,
-                                        const std::string &target,
-                                        const std::string &table) {
-  const bool gpu = GpuTarget::looksLike(target);
-  std::vector<std::string> command = {executablePath().string(), "train",
-                                      "--list-kernels", "--config", job.config};
-  command.insert(command.end(), job.settings.begin(), job.settings.end());
-  if (gpu)
-    command.push_back("runtime.device=auto");
-  const CommandResult listed =
-      runCommand(command, std::chrono::minutes(30),
-                 {assignment(Option::Device, gpu ? "sim:" + target : "cpu"),
-                  assignment(Option::Target, gpu ? "" : target),
-                  assignment(Option::Tuned, table),
-                  assignment(Option::Pack, ""), assignment(Option::Record, ""),
-                  assignment(Option::LogLevel, "warning")});
-  if (!listed.status.ok())
-    throw Error(
-        "the kernels of " + job.config + " for " + target +
-            " cannot be listed: " +
-            (listed.errors.empty() ? listed.status.text() : listed.errors),
-        "try: tessera train --config " + job.config + " --dry-run");
-  std::vector<CompileRequest> requests;
-  for (const Json &text : parseJson(listed.output, "tessera-train's list")) {
-    requests.push_back(CompileRequest::fromJson(text.get<std::string>()));
-    // A simulator asks for none.
-    requests.back().assembler.clear();
-  }
-  if (requests.empty())
-    throw Error(job.config + " launches no compiled kernels",
-                "train with kernels: tessera");
-  return requests;
-}
-
 // Each once, sorted by kernel, target and key: the same run is the same pack.
 std::vector<CompileRequest> allRequests(const PackJob &job) {
   std::map<std::string, CompileRequest> all;
   const auto add = [&](const std::string &target, const std::string &table) {
-    logInfo("listing what " + job.config + " launches on " + target +
+    logInfo("listing what " + job.source.name() + " launches on " + target +
             (table == "none" ? "" : " with " + table));
-    for (CompileRequest &request : requestsFor(job, target, table)) {
+    for (CompileRequest &request : listLaunches(job.source, target, table)) {
       const std::string order =
           request.kernel + " " + request.target + " " + request.key();
       all.emplace(order, std::move(request));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "autotune/table/TuneTable.h"
+#include "tools/compile/Launches.h"
 
 #include <string>
 #include <vector>
@@ -16,18 +17,17 @@ struct PackTable {
 };
 
 struct PackJob {
-  std::string config;                // of a training run
-  std::vector<std::string> settings; // key=value, over the config
-  std::vector<std::string> targets;  // "sm_80", "cpu:x86-64-v3:0000"
+  LaunchSource source;
+  std::vector<std::string> targets; // "sm_80", "cpu:x86-64-v3:0000"
   // Each is for one of the targets.
   std::vector<PackTable> tables;
   std::string version, commit, command; // see runtime/pack/PackFile.h
 };
 
-// The bytes of the pack. For each target the run lists what it launches there,
-// with the kernels' own configurations and with those of each table; all of it
-// is compiled in parallel. Throws Error, or CompileError for a kernel that does
-// not compile.
+// The bytes of the pack. For each target the source lists what it launches
+// there, with the kernels' own configurations and with those of each table; all
+// of it is compiled in parallel. Throws Error, or CompileError for a kernel
+// that does not compile.
 std::string makePack(const PackJob &job);
 
 } // namespace tessera::tools

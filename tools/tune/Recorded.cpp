@@ -9,6 +9,7 @@
 #include "support/Process.h"
 #include "support/Progress.h"
 #include "support/StopSignals.h"
+#include "tools/compile/Launches.h"
 
 #include <chrono>
 #include <optional>
@@ -19,13 +20,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The launches of a micro-batch of the training run as cases.
-void recordStep(const TuneSearch &search, const fs::path &folder) {
+// The launches of a micro-batch of the source as cases.
+void recordStep(const TuneSearch &search, const LaunchSource &source,
+                const fs::path &folder) {
   SpawnOptions spawn;
-  spawn.arguments = {executablePath().string(), "train", "--micro-batch",
-                     "--config", search.config};
-  spawn.arguments.insert(spawn.arguments.end(), search.rest.begin(),
-                         search.rest.end());
+  spawn.arguments = {executablePath().string(), "train", "--micro-batch"};
+  for (const std::string &word : source.arguments())
+    spawn.arguments.push_back(word);
   const auto set = [&](Option option, const std::string &value) {
     spawn.environment.push_back(std::string(optionInfo(option).name) + "=" +
                                 value);
@@ -48,14 +49,16 @@ void recordStep(const TuneSearch &search, const fs::path &folder) {
       throw Error("interrupted while a micro-batch was recorded",
                   "nothing was tuned; start again");
     if (progress.due())
-      progress.show("recording a micro-batch of " + search.config + " ... " +
+      progress.show("recording a micro-batch of " + source.name() + " ... " +
                     std::to_string(int(progress.seconds())) + " s");
   }
   if (!status->ok())
-    throw Error("a micro-batch of " + search.config + " ended with " +
+    throw Error("a micro-batch of " + source.name() + " ended with " +
                     status->text(),
-                "its own message stands above; try: tessera train --config " +
-                    search.config + " train.steps=1");
+                source.config.empty()
+                    ? "its own message is above"
+                    : "its own message is above; try: tessera train --config " +
+                          source.config + " train.steps=1");
 }
 
 } // namespace
@@ -63,12 +66,13 @@ void recordStep(const TuneSearch &search, const fs::path &folder) {
 std::vector<fs::path> recordedFolders(const TuneSearch &search,
                                       const fs::path &scratch) {
   std::vector<fs::path> folders;
-  if (!search.config.empty()) {
-    recordStep(search, scratch);
+  const LaunchSource source = launchSource(search.config, search.rest);
+  if (!source.name().empty()) {
+    recordStep(search, source, scratch);
     try {
       return cases::findCases(scratch / "cases");
     } catch (const Error &) {
-      throw Error("a micro-batch of " + search.config +
+      throw Error("a micro-batch of " + source.name() +
                       " launched no kernel that can be tuned",
                   search.kernels.empty()
                       ? "train with kernels: tessera"

@@ -10,7 +10,8 @@ namespace tessera::tools {
 
 struct TuneSearch {
   std::string config; // of a training run
-  // Settings of the run with --config, else folders of recorded launches.
+  // Settings of the run with --config, else the file of a pattern and settings,
+  // or folders of recorded launches.
   std::vector<std::string> rest;
   std::string kernels, device = "cpu", budget = "2m", out;
   std::string gpu; // that is not at hand: predicted, not measured
