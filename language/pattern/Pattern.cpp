@@ -18,7 +18,7 @@ namespace tessera::language {
 namespace {
 
 constexpr std::array directives = {"pattern", "per_sequence", "learned",
-                                   "select", "streams"};
+                                   "select", "streams", "tiles"};
 
 template <typename T>
 const T *findNamed(const std::vector<T> &list, std::string_view name) {
@@ -112,6 +112,8 @@ private:
                     "write # tessera: pattern(window=512)");
     if (name->id == "select")
       return readSelect(*call, comment.range);
+    if (name->id == "tiles")
+      return readTiles(*call, comment.range);
     for (const Keyword &keyword : call->keywords) {
       if (isDeclared(keyword.name)) {
         report(comment.range, "`" + keyword.name + "` is declared twice",
@@ -147,6 +149,23 @@ private:
       pattern.selection.emplace().scorer = Scorer::None;
     readStreams(*expression->as<Call>(), comment.range, module.file,
                 *pattern.selection, diagnostics);
+  }
+
+  void readTiles(const Call &call, const SourceRange &range) {
+    bool rows = false, keys = false;
+    for (const Keyword &keyword : call.keywords) {
+      const std::string size = dump(*keyword.value);
+      const bool isSize =
+          size == "16" || size == "32" || size == "64" || size == "128";
+      (keyword.name == "BM" ? rows : keys) = isSize;
+      pattern.tiles += ", " + keyword.name + "=" + size;
+    }
+    if (call.keywords.size() != 2 || !rows || !keys ||
+        pattern.tiles.find("BN=") == std::string::npos)
+      report(range,
+             "tiles(...) takes the rows BM and the keys BN: 16 to 128, "
+             "powers of two",
+             "write tiles(BM=64, BN=16)");
   }
 
   static bool isReserved(std::string_view name) {

@@ -19,6 +19,8 @@
 //   learned(slope=[Hq])           tensors that receive gradients, with shapes
 //   select(block=64, ...)         which blocks each query keeps (Selection.h)
 //   streams(compressed, ...)      several streams of keys (Selection.h)
+//   tiles(BM=64, BN=16)           rows and keys of the CPU's tiles without a
+//                                 tuned configuration
 #pragma once
 
 #include "language/Tree.h"
@@ -61,6 +63,7 @@ struct Pattern {
   std::vector<LearnedParameter> learned;
   // Of select(...) and streams(...); nullopt: there are derived kernels.
   std::optional<Selection> selection;
+  std::string tiles; // ", BM=64, BN=16"; empty: the default
 
   // Null: the default, which is causal for `sees` and the identity for
   // `modify`.

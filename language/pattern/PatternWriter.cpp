@@ -128,6 +128,8 @@ std::string PatternWriter::head(const std::string &suffix,
                    "TYPE=\"bf16\", G=2, D=64, DP=64, DT=0, E=64, EP=64, "
                    "BM=32, BN=16",
                    41);
+  if (!pattern.tiles.empty())
+    text += "# tessera: cpu(SPLIT=0" + pattern.tiles + ")\n";
   text += "# tessera: cpu(BM=64, BN=32, SPLIT=0)\n"
           "# tessera: cpu(BM=32, BN=64, SPLIT=1)\n"
           "# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], "

@@ -92,6 +92,12 @@ TEST(Pattern, ReportsErrorsWithPlaceAndRemedy) {
        "1: the shape of `a` must be a list of sizes / write learned(a=[Hq])\n"},
       {"learned(a=[Hq])", ", a",
        "3: `sees` takes the learned parameter `a` / use it in `modify` only\n"},
+      {"tiles(BM=64)", "",
+       "1: tiles(...) takes the rows BM and the keys BN: 16 to 128, powers of "
+       "two / write tiles(BM=64, BN=16)\n"},
+      {"tiles(BM=64, BN=24)", "",
+       "1: tiles(...) takes the rows BM and the keys BN: 16 to 128, powers of "
+       "two / write tiles(BM=64, BN=16)\n"},
       {"pattern(4)", "",
        "1: a directive takes names and values / write # tessera: "
        "pattern(window=512)\n"},
