@@ -13,7 +13,7 @@ inline const std::vector<std::string> &knownHints() {
   static const std::vector<std::string> known = {
       "instance",     "cpu",     "stages", "swap_ab", "predicate",
       "grid",         "check",   "space",  "types",   "pattern",
-      "per_sequence", "learned", "select"};
+      "per_sequence", "learned", "select", "streams", "tiles"};
   return known;
 }
 
