@@ -25,8 +25,7 @@ Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
 Packing::Packing(std::vector<int32_t> given, int64_t longest,
                  const NsaGeometry &geometry, at::Device device)
     : nsa(geometry), sequences(int64_t(given.size()) - 1), length(longest),
-      compressed(0),
-      starts(std::move(given)) {
+      compressed(0), starts(std::move(given)) {
   if (starts.empty() || starts.front() != 0)
     throw Error("the starts of packed sequences do not begin with 0",
                 "pass cu_seqlens: 0, then the end of each sequence");

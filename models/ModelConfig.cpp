@@ -21,6 +21,18 @@ std::optional<runtime::PatternSelection> selectionOf(const LayerKind &layer) {
                                      layer.custom.constexprs);
 }
 
+/// Whether a layer has NSA. A pattern of a stored run whose file does not exist
+/// counts as another kind: a copy replaces it later.
+bool isKnownToHaveNsa(const ModelConfig &c) {
+  for (int64_t layer = 0; layer < c.layers; ++layer)
+    if (const LayerKind one = c.attentionOf(layer);
+        one.kind == AttentionKind::Nsa ||
+        (runtime::isKernelFile(one.custom.file) &&
+         c.builtAttentionOf(layer).kind == AttentionKind::Nsa))
+      return true;
+  return false;
+}
+
 void requirePositive(const char *key, int64_t value) {
   if (value <= 0)
     throw Error(fmt::format("{} must be positive, found {}", key, value),
@@ -214,7 +226,7 @@ void validate(const ModelConfig &c) {
                 "leave away the entries that no layer has, or raise "
                 "model.n_layers");
   validateRope(c.rope);
-  if (c.has(AttentionKind::Nsa)) {
+  if (isKnownToHaveNsa(c)) {
     validateGeometry(c.nsa);
     validateBranches(c);
   }

@@ -122,9 +122,9 @@ at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &in,
       return t.defined() ? t.slice(2, from - in.first, to - in.first) : t;
     };
     parts.push_back(SelectedRows{selection, from, to, last, of(in.query),
-                                 cache.keys[0], cache.values[0],
-                                 cache.keys[1], cache.values[1], sink,
-                                 of(queries), cache.indexKeys, of(weights)}
+                                 cache.keys[0], cache.values[0], cache.keys[1],
+                                 cache.values[1], sink, of(queries),
+                                 cache.indexKeys, of(weights)}
                         .attend());
   }
   return at::cat(parts, 2);

@@ -9,9 +9,9 @@
 
 namespace tessera::models {
 
-/// Attention of a pattern with select(...) or joined streams. A learned indexer has its own
-/// queries, key and weights, projections of the layer's input without its
-/// gradient; its loss is attached to the layer's output.
+/// Attention of a pattern with select(...) or joined streams. A learned indexer
+/// has its own queries, key and weights, projections of the layer's input
+/// without its gradient; its loss is attached to the layer's output.
 class SelectedLayer final : public LayerAttention {
 public:
   /// `selection` is that of the file of `custom`, with its parameters.

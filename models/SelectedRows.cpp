@@ -34,9 +34,9 @@ at::Tensor withSink(const at::Tensor &logits, const at::Tensor &sink) {
                  -1);
 }
 
-/// The values [B, Hq, keys, dv] weighted by the softmax of logits, which may have
-/// a sink's column behind those of the keys. Not softmax(), which gives NaN for
-/// a sink of +inf and for rows without keys.
+/// The values [B, Hq, keys, dv] weighted by the softmax of logits, which may
+/// have a sink's column behind those of the keys. Not softmax(), which gives
+/// NaN for a sink of +inf and for rows without keys.
 at::Tensor weighted(const at::Tensor &logits, const at::Tensor &values) {
   const at::Tensor total = logits.logsumexp(-1, true).clamp_min(
       std::numeric_limits<float>::lowest());

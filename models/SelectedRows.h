@@ -23,7 +23,7 @@ struct SelectedRows {
   /// Of joined streams: those of the window, while `key` and `value` are those
   /// of the tokens under compressed keys. Undefined: there is one stream.
   at::Tensor windowKey, windowValue;
-  at::Tensor sink;       ///< [Hq]; undefined: none.
+  at::Tensor sink; ///< [Hq]; undefined: none.
   /// Of a learned indexer: [B, lists * heads, last - first, width],
   /// [B, capacity, width] and [B, lists * heads, last - first].
   at::Tensor indexQuery, indexKey, indexWeights;

@@ -86,8 +86,9 @@ Inputs inputsOf(const Case &c, const PatternSelection &s, bool hasSink) {
     in.leaves.push_back(in.sink =
                             draw({1, heads}, at::kFloat).requires_grad_());
   if (s.streams == runtime::Streams::Gated)
-    in.leaves.push_back(in.gates = draw({tokens, c.keyHeads, s.pairs()}, c.type)
-                                       .requires_grad_());
+    in.leaves.push_back(
+        in.gates =
+            draw({tokens, c.keyHeads, s.pairs()}, c.type).requires_grad_());
   if (s.scorer == Scorer::Indexer) {
     in.indexQ = draw({tokens, lists, s.heads, s.width}, c.type);
     in.indexK = draw({tokens, s.width}, c.type);
@@ -133,8 +134,7 @@ SelectedRows rowsOf(const Inputs &in, const PatternSelection &s, int64_t first,
     return x.detach().narrow(0, first, length).to(at::kFloat);
   };
   const int64_t heads = in.k.size(1) / s.pairs();
-  SelectedRows rows{s,  0,  length, length, {}, {}, {},
-                    {}, {}, {},     {},     {}, {}};
+  SelectedRows rows{s, 0, length, length, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   rows.query = byHead(part(in.q));
   rows.key = byHead(part(in.k).narrow(1, 0, heads));
   if (in.indexQ.defined()) {
@@ -193,8 +193,9 @@ double selectionError(const Inputs &in, const PatternSelection &s,
   for (size_t i = 0; i < lengths.size(); ++i)
     if (lengths[i] > 0)
       worst = std::max(
-          worst, scoreError(rowsOf(in, s, ends[i], lengths[i]),
-                            indices.narrow(1, ends[i], lengths[i]).unsqueeze(0)));
+          worst,
+          scoreError(rowsOf(in, s, ends[i], lengths[i]),
+                     indices.narrow(1, ends[i], lengths[i]).unsqueeze(0)));
   return worst;
 }
 

@@ -64,9 +64,7 @@ std::vector<Stream> streamsOf(const SelectionInputs &in,
     return mask.expand({heads, n, -1});
   };
   const Tensor near = all(windowVisible(s.window, 0, n, 0));
-  const auto selected = [&] {
-    return each(selectedVisible(indices, g, 0, n));
-  };
+  const auto selected = [&] { return each(selectedVisible(indices, g, 0, n)); };
   if (s.streams == Streams::One)
     return {{key(0), value(0), selected().logical_or(near)}};
   const Tensor k = shortened(key(0), g), v = shortened(value(0), g);
@@ -83,15 +81,15 @@ std::vector<Stream> streamsOf(const SelectionInputs &in,
 /// One softmax over the keys of a stream and a sink: [Hq, n, dv].
 Tensor softmax(const SelectionInputs &in, const Stream &stream) {
   const int64_t keys = stream.key.size(1);
-  Tensor logits = at::matmul(in.query.transpose(0, 1),
-                             stream.key.transpose(1, 2)) /
-                  std::sqrt(double(in.query.size(2)));
+  Tensor logits =
+      at::matmul(in.query.transpose(0, 1), stream.key.transpose(1, 2)) /
+      std::sqrt(double(in.query.size(2)));
   // A finite mask: softmax over -inf alone would not be a number.
   logits = logits.masked_fill(stream.visible.logical_not(), -1e30);
   if (in.sink.defined())
-    logits = at::cat({logits, in.sink.view({-1, 1, 1})
-                                  .expand({-1, in.query.size(0), 1})},
-                     -1);
+    logits = at::cat(
+        {logits, in.sink.view({-1, 1, 1}).expand({-1, in.query.size(0), 1})},
+        -1);
   const Tensor any = stream.visible.any(-1, true);
   return at::matmul(logits.softmax(-1).slice(-1, 0, keys) * any, stream.value);
 }
@@ -107,8 +105,8 @@ Tensor attendBySelection(const SelectionInputs &in, const PatternSelection &s,
     const Tensor gates =
         in.gates.sigmoid().repeat_interleave(group, 1).transpose(0, 1);
     for (size_t i = 0; i < streams.size(); ++i) {
-      const Tensor part = softmax(in, streams[i]) *
-                          gates.select(-1, int64_t(i)).unsqueeze(-1);
+      const Tensor part =
+          softmax(in, streams[i]) * gates.select(-1, int64_t(i)).unsqueeze(-1);
       output = output.defined() ? output + part : part;
     }
   } else {
@@ -118,8 +116,8 @@ Tensor attendBySelection(const SelectionInputs &in, const PatternSelection &s,
       values.push_back(one.value);
       visible.push_back(one.visible);
     }
-    output = softmax(in, {at::cat(keys, 1), at::cat(values, 1),
-                          at::cat(visible, 2)});
+    output = softmax(
+        in, {at::cat(keys, 1), at::cat(values, 1), at::cat(visible, 2)});
   }
   return output.transpose(0, 1);
 }

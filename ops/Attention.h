@@ -27,7 +27,7 @@ struct AttentionOptions {
 };
 
 struct AttentionResult {
-  at::Tensor o;         ///< [T, query heads, E]
+  at::Tensor o; ///< [T, query heads, E]
   /// fp32 [query heads, T], natural logarithm; [0] where streams have gates.
   at::Tensor lse;
   at::Tensor indices;   ///< int32 [lists, T, top]; [0, T, 0] without select.
@@ -54,11 +54,10 @@ inline AttentionResult attention(const at::Tensor &q, const at::Tensor &k,
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("tessera::attention", "")
                              .typed<Op>();
-  auto [o, lse, indices, indexLoss] =
-      op.call(q, k, v, cuSeqlens, maxSeqlen, pattern, options.parameters,
-              options.learned, options.perSequence, options.indexQ,
-              options.indexK, options.indexWeights, options.gateLogits,
-              options.scale);
+  auto [o, lse, indices, indexLoss] = op.call(
+      q, k, v, cuSeqlens, maxSeqlen, pattern, options.parameters,
+      options.learned, options.perSequence, options.indexQ, options.indexK,
+      options.indexWeights, options.gateLogits, options.scale);
   return {o, lse, indices, indexLoss};
 }
 

@@ -18,7 +18,7 @@ namespace tessera::language {
 namespace {
 
 constexpr std::array directives = {"pattern", "per_sequence", "learned",
-                                   "select", "streams", "tiles"};
+                                   "select",  "streams",      "tiles"};
 
 template <typename T>
 const T *findNamed(const std::vector<T> &list, std::string_view name) {

@@ -136,7 +136,8 @@ private:
   Selection selection;
 };
 
-std::optional<Problem> outside(const char *name, int64_t value, int64_t least, int64_t most) {
+std::optional<Problem> outside(const char *name, int64_t value, int64_t least,
+                               int64_t most) {
   if (value >= least && value <= most)
     return std::nullopt;
   return std::pair("`" + std::string(name) + "` is " + std::to_string(value),
@@ -243,8 +244,7 @@ std::optional<Problem> Selection::problem() const {
     return wrong;
   if (auto wrong = outside("d", stride, 1, length))
     return wrong;
-  const bool dividesBlock =
-      scorer != Scorer::Compressed || block % stride == 0;
+  const bool dividesBlock = scorer != Scorer::Compressed || block % stride == 0;
   if (length % stride != 0 || !dividesBlock)
     return std::pair("`d` is " + std::to_string(stride) +
                          ", which does not divide l" +

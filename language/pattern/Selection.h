@@ -29,8 +29,8 @@
 //       one softmax over selected compressed keys and a window; select(...) has
 //       block=1 and an indexer
 //
-// Compressed key i is the mean of the tokens i * d .. i * d + l - 1, and a query
-// attends to it from its last token on.
+// Compressed key i is the mean of the tokens i * d .. i * d + l - 1, and a
+// query attends to it from its last token on.
 #pragma once
 
 #include "language/Tree.h"

@@ -67,7 +67,8 @@ private:
       if (keyword.name == "l" || keyword.name == "d")
         readInteger(*keyword.value, keyword.name, *to.find(keyword.name));
       else
-        report("`" + keyword.name + "` is not a name that compressed(...) takes",
+        report("`" + keyword.name +
+                   "` is not a name that compressed(...) takes",
                "write compressed(l=32, d=16)");
     return call->keywords.empty() ? name : "compressed(l, d)";
   }

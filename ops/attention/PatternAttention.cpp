@@ -83,25 +83,24 @@ attention(const Tensor &q, const Tensor &k, const Tensor &v,
           Text parameters, const MaybeTensor &learned,
           const MaybeTensor &perSequence, const MaybeTensor &indexQ,
           const MaybeTensor &indexK, const MaybeTensor &indexWeights,
-          const MaybeTensor &gateLogits,
-          std::optional<double> scale) {
+          const MaybeTensor &gateLogits, std::optional<double> scale) {
   checkRank(opName, "q", q, 3);
   checkRank(opName, "k", k, 3);
-  const PatternCall call{q,
-                  k,
-                  v,
-                  cuSeqlens,
-                  std::move(maxSeqlen),
-                  std::string(pattern),
-                  std::string(parameters),
-                  learned,
-                  perSequence,
-                  indexQ,
-                  indexK,
-                  indexWeights ? MaybeTensor(indexWeights->to(at::kFloat))
-                               : std::nullopt,
-                  gateLogits,
-                  scale};
+  const PatternCall call{
+      q,
+      k,
+      v,
+      cuSeqlens,
+      std::move(maxSeqlen),
+      std::string(pattern),
+      std::string(parameters),
+      learned,
+      perSequence,
+      indexQ,
+      indexK,
+      indexWeights ? MaybeTensor(indexWeights->to(at::kFloat)) : std::nullopt,
+      gateLogits,
+      scale};
   const PatternOutput r = withValueErrors([&] {
     const auto file = readPatternFile(call.file);
     checkLearned(call, file->learned);

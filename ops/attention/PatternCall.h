@@ -1,5 +1,5 @@
-// ops/attention/PatternCall.h - one call of tessera::attention, and the parts of
-// the op.
+// ops/attention/PatternCall.h - one call of tessera::attention, and the parts
+// of the op.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -37,13 +37,14 @@ struct PatternCall {
 // What attention gives, and with a selection what it selected.
 struct PatternOutput {
   at::Tensor o, lse;
-  at::Tensor indices;   // int32 [lists, T, top]; noIndices() without a selection
+  at::Tensor indices; // int32 [lists, T, top]; noIndices() without a selection
   at::Tensor indexLoss; // fp32 [T]; noLoss() without an indexer
 };
 
-// Throws c10::ValueError unless the arguments of an indexer are there exactly if
-// the pattern has one.
-void checkIndexer(const PatternCall &call, const language::Selection &selection);
+// Throws c10::ValueError unless the arguments of an indexer are there exactly
+// if the pattern has one.
+void checkIndexer(const PatternCall &call,
+                  const language::Selection &selection);
 
 // The divergence of the indexer's distribution over the selected keys from the
 // attention's, fp32 [T]. Only the indexer receives its gradient. `k` are the

@@ -21,7 +21,8 @@ using Text = c10::string_view;
 constexpr const char *opName = PatternCall::opName;
 
 // The blocks of each list, and with an indexer the best token of each.
-std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c, const Selection &s) {
+std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c,
+                                       const Selection &s) {
   const Tensor q = c.q.detach(), k = c.k.detach();
   const auto heads = [](const Tensor &x) {
     return x.sym_size(1).guard_int(__FILE__, __LINE__);
@@ -44,10 +45,10 @@ std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c, const Selection &s)
     checkSymbolicShape(opName, "index_q", *c.indexQ,
                        {q.sym_size(0), lists, s.heads, s.width},
                        "[tokens, lists, heads, dim] of the pattern");
-    auto [indices, tokens] = op.call(
-        c.indexQ->detach(), c.indexK->detach(), c.indexWeights->detach(),
-        c.cuSeqlens, c.maxSeqlen, s.block, s.top, s.first, s.local,
-        std::nullopt, 1, 1);
+    auto [indices, tokens] =
+        op.call(c.indexQ->detach(), c.indexK->detach(),
+                c.indexWeights->detach(), c.cuSeqlens, c.maxSeqlen, s.block,
+                s.top, s.first, s.local, std::nullopt, 1, 1);
     return {indices, tokens};
   }
   static const auto op =
@@ -104,7 +105,8 @@ at::Tensor indexerLoss(const PatternCall &c, int64_t block, const at::Tensor &k,
                      c.cuSeqlens);
 }
 
-PatternOutput selectedPattern(const PatternCall &c, const language::Selection &s) {
+PatternOutput selectedPattern(const PatternCall &c,
+                              const language::Selection &s) {
   using namespace pattern_selection;
   const bool learns = s.scorer == Scorer::Indexer;
   checkIndexer(c, s);
@@ -115,8 +117,8 @@ PatternOutput selectedPattern(const PatternCall &c, const language::Selection &s
       int64_t, std::optional<double>)>("selected_attention");
   const auto run = [&](const Tensor &indices, int64_t window) {
     return attend.call(c.q, c.k, c.v, c.cuSeqlens, c.maxSeqlen, indices,
-                       s.block, window,
-                       c.sink(), std::nullopt, std::nullopt, std::nullopt, 1, 1, c.scale);
+                       s.block, window, c.sink(), std::nullopt, std::nullopt,
+                       std::nullopt, 1, 1, c.scale);
   };
   if (c.maxSeqlen < s.denseBelow) { // a window that no sequence fills
     auto [o, lse] = run(at::empty_symint({1, c.q.sym_size(0), 0},
@@ -127,7 +129,9 @@ PatternOutput selectedPattern(const PatternCall &c, const language::Selection &s
   const auto [indices, tokens] = selectBlocks(c, s);
   auto [o, lse] = run(indices, s.window);
   return {o, lse, indices,
-          tokens.defined() ? indexerLoss(c, s.block, c.k, *c.indexK, lse, indices, tokens) : c.noLoss()};
+          tokens.defined()
+              ? indexerLoss(c, s.block, c.k, *c.indexK, lse, indices, tokens)
+              : c.noLoss()};
 }
 
 } // namespace tessera::runtime

@@ -1,5 +1,5 @@
-// ops/attention/PatternStreams.cpp - attention of a pattern with several streams
-// of keys.
+// ops/attention/PatternStreams.cpp - attention of a pattern with several
+// streams of keys.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -95,28 +95,28 @@ PatternOutput joined(const PatternCall &c, const Selection &s) {
   const Compressed to = compressedRows(c, s);
   const auto [k, v] =
       compress(c, s, to, streamOf(c.k, 0, s), streamOf(c.v, 0, s));
-  const Tensor none = at::empty_symint({1, c.q.sym_size(0), 0},
-                                       c.q.options().dtype(at::kInt));
-  const auto [o, lse] = selectedAttention(c, streamOf(c.k, 1, s),
-                                          streamOf(c.v, 1, s), none, s.window,
-                                          c.sink(), k, v, to.offsets, s);
+  const Tensor none =
+      at::empty_symint({1, c.q.sym_size(0), 0}, c.q.options().dtype(at::kInt));
+  const auto [o, lse] =
+      selectedAttention(c, streamOf(c.k, 1, s), streamOf(c.v, 1, s), none,
+                        s.window, c.sink(), k, v, to.offsets, s);
   return {o, lse, c.noIndices(), c.noLoss()};
 }
 
-// The row of the last token of each compressed key, int64 [rows]. Rows after the
-// last key have the row T.
+// The row of the last token of each compressed key, int64 [rows]. Rows after
+// the last key have the row T.
 Tensor lastTokens(const PatternCall &c, const Selection &s,
                   const Compressed &to) {
-  const Tensor rows =
-      at::arange(to.rows.guard_int(__FILE__, __LINE__), c.cuSeqlens.options().dtype(at::kLong));
+  const Tensor rows = at::arange(to.rows.guard_int(__FILE__, __LINE__),
+                                 c.cuSeqlens.options().dtype(at::kLong));
   const Tensor next = to.offsets.slice(0, 1).contiguous();
   const Tensor sequence =
       at::searchsorted(next, rows.to(at::kInt), /*out_int32=*/false,
                        /*right=*/true)
           .clamp_max(c.cuSeqlens.sym_numel().guard_int(__FILE__, __LINE__) - 2);
   const Tensor place = rows - to.offsets.index_select(0, sequence);
-  const Tensor token = c.cuSeqlens.index_select(0, sequence) +
-                       place * s.stride + (s.length - 1);
+  const Tensor token =
+      c.cuSeqlens.index_select(0, sequence) + place * s.stride + (s.length - 1);
   return at::where(rows < to.offsets.slice(0, -1), token, c.q.size(0));
 }
 
@@ -146,17 +146,17 @@ Pair merge(const Pair &first, const Pair &second, const MaybeTensor &sink) {
 // Compressed keys that an indexer selects and a window in one softmax:
 // compressed sparse attention (DeepSeek-AI 2026, DeepSeek-V4).
 PatternOutput selected(const PatternCall &c, const Selection &s) {
-  static const auto select = findOp<Pair(
-      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-      c10::SymInt, int64_t, int64_t, int64_t, int64_t, const MaybeTensor &,
-      int64_t, int64_t)>("indexer_select");
+  static const auto select =
+      findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
+                  const Tensor &, c10::SymInt, int64_t, int64_t, int64_t,
+                  int64_t, const MaybeTensor &, int64_t, int64_t)>(
+          "indexer_select");
   static const auto windowed =
       findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
                   const Tensor &, c10::SymInt, int64_t, std::optional<double>)>(
           "nsa_window_attention");
   checkIndexer(c, s);
-  const int64_t lists =
-      s.lists(c.q.size(1), c.k.size(1) / s.pairs());
+  const int64_t lists = s.lists(c.q.size(1), c.k.size(1) / s.pairs());
   checkShape(opName, "index_q", *c.indexQ,
              {c.q.size(0), lists, s.heads, s.width},
              "[tokens, lists, heads, dim] of the pattern");
@@ -166,7 +166,8 @@ PatternOutput selected(const PatternCall &c, const Selection &s) {
   const auto [k, v] =
       compress(c, s, to, streamOf(c.k, 0, s), streamOf(c.v, 0, s));
   const Tensor indexK = c.indexK->unsqueeze(1);
-  const Tensor index = std::get<0>(compress(c, s, to, indexK, indexK)).squeeze(1);
+  const Tensor index =
+      std::get<0>(compress(c, s, to, indexK, indexK)).squeeze(1);
   const Tensor found = std::get<0>(select.call(
       c.indexQ->detach(), index.detach(), c.indexWeights->detach(), c.cuSeqlens,
       c.maxSeqlen, 1, s.top, 0, 0, to.offsets, s.length, s.stride));
@@ -177,11 +178,10 @@ PatternOutput selected(const PatternCall &c, const Selection &s) {
   const Tensor keys = spread(k);
   const Tensor tokens =
       at::where(found < 0, found, found * s.stride + (s.length - 1));
-  const Pair chosen = selectedAttention(c, keys, spread(v), tokens, 0, {}, {},
-                                        {}, {}, s);
-  const Pair near =
-      windowed.call(c.q, streamOf(c.k, 1, s), streamOf(c.v, 1, s), c.cuSeqlens,
-                    c.maxSeqlen, s.window, c.scale);
+  const Pair chosen =
+      selectedAttention(c, keys, spread(v), tokens, 0, {}, {}, {}, {}, s);
+  const Pair near = windowed.call(c.q, streamOf(c.k, 1, s), streamOf(c.v, 1, s),
+                                  c.cuSeqlens, c.maxSeqlen, s.window, c.scale);
   const auto [o, lse] = merge(chosen, near, c.sink());
   return {o, lse, found,
           indexerLoss(c, 1, keys, spread(index), lse, tokens, tokens)};
@@ -193,10 +193,11 @@ PatternOutput selected(const PatternCall &c, const Selection &s) {
 PatternOutput streamsPattern(const PatternCall &c,
                              const language::Selection &s) {
   using namespace pattern_streams;
-  for (const auto &[name, tensor] : {std::pair("k", &c.k), std::pair("v", &c.v)})
-    TESSERA_CHECK(tensor->dim() == 3 && tensor->size(1) % s.pairs() == 0, opName,
-                  name, " has shape ", tensor->sizes(), "; ", c.file, " has ",
-                  s.pairs(),
+  for (const auto &[name, tensor] :
+       {std::pair("k", &c.k), std::pair("v", &c.v)})
+    TESSERA_CHECK(tensor->dim() == 3 && tensor->size(1) % s.pairs() == 0,
+                  opName, name, " has shape ", tensor->sizes(), "; ", c.file,
+                  " has ", s.pairs(),
                   " streams: pass [tokens, streams * key heads, head size]");
   if (s.scorer == Scorer::Indexer)
     return selected(c, s);

@@ -35,12 +35,12 @@ void checkTensors(const Tensor &q, const Tensor &k, const Tensor &weights,
   TESSERA_CHECK(weights.scalar_type() == at::kFloat, opName, "weights is ",
                 weights.scalar_type(),
                 "; pass float32, for example weights.float()");
-  TESSERA_CHECK(places.length >= 1 && places.stride >= 1 &&
-                    (places.offsets || (places.length == 1 && places.stride == 1)),
-                opName, "length is ", places.length, " and stride is ",
-                places.stride,
-                "; pass positive numbers, and k_cu_seqlens for keys of more "
-                "than one token");
+  TESSERA_CHECK(
+      places.length >= 1 && places.stride >= 1 &&
+          (places.offsets || (places.length == 1 && places.stride == 1)),
+      opName, "length is ", places.length, " and stride is ", places.stride,
+      "; pass positive numbers, and k_cu_seqlens for keys of more "
+      "than one token");
   checkShape(opName, "k", k,
              {places.offsets ? k.size(0) : q.size(0), q.size(3)},
              "[tokens, width] of q");
@@ -54,13 +54,11 @@ void checkTensors(const Tensor &q, const Tensor &k, const Tensor &weights,
                 "; pass at least one list, one head and one channel");
 }
 
-std::tuple<Tensor, Tensor> select(const Tensor &q, const Tensor &k,
-                                  const Tensor &weights,
-                                  const Tensor &cuSeqlens, int64_t maxSeqlen,
-                                  int64_t block, int64_t top, int64_t first,
-                                  int64_t local,
-                                  const std::optional<Tensor> &keyOffsets,
-                                  int64_t length, int64_t stride) {
+std::tuple<Tensor, Tensor>
+select(const Tensor &q, const Tensor &k, const Tensor &weights,
+       const Tensor &cuSeqlens, int64_t maxSeqlen, int64_t block, int64_t top,
+       int64_t first, int64_t local, const std::optional<Tensor> &keyOffsets,
+       int64_t length, int64_t stride) {
   const BlockSelection selection{block, top, first, local};
   checkSelection(opName, selection);
   checkSequences(opName, cuSeqlens, maxSeqlen, q.size(0), "q", q);

@@ -22,6 +22,10 @@ models::ModelConfig modelOf(const Settings &attention) {
                   "model.n_kv_groups=2", "model.d_k=8",      "model.d_v=16",
                   "model.mlp_dim=64",    "nsa.l=8",          "nsa.d=4",
                   "nsa.l_sel=16",        "nsa.n_sel=4",      "nsa.w=16"};
+  if (attention[0] == "attention=kernels/patterns/nsa.py")
+    std::erase_if(all, [](const std::string &setting) {
+      return setting.starts_with("nsa."); // the pattern has these sizes
+    });
   all.insert(all.end(), attention.begin(), attention.end());
   return trainer::parseConfig("", "x", all).model;
 }

@@ -292,8 +292,10 @@ void settleSizes(Config &c) {
     const auto sizes = c.model.builtAttentionOf(int64_t(i)).nsa;
     if (!sizes)
       continue;
-    for (const char *key : {"nsa.l", "nsa.d", "nsa.l_sel", "nsa.n_sel", "nsa.w"})
-      if (c.origins.contains(key))
+    for (const char *key :
+         {"nsa.l", "nsa.d", "nsa.l_sel", "nsa.n_sel", "nsa.w"})
+      if (const auto origin = c.origins.find(key);
+          origin != c.origins.end() && origin->second != "checkpoint")
         throw Error(fmt::format("{} is set, but {} has its sizes", key,
                                 kinds[i].custom.pattern),
                     "set its parameters with attention_params");

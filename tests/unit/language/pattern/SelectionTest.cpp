@@ -166,8 +166,8 @@ TEST(Streams, ReportsErrorsWithRemedy) {
        "compressed(l=32, d=16)\n"},
       {"streams(compressed(l=8.5, d=8), window(8), joined)",
        "1: `l` must be an integer" + forms},
-      {"streams(window=8)", "1: streams(...) takes streams and not names" +
-                                forms},
+      {"streams(window=8)",
+       "1: streams(...) takes streams and not names" + forms},
       {"streams(compressed(l=8, d=8), window(0), joined)",
        "1: `window` is 0 / give a number from 1 to 1073741824\n"},
       {"streams(compressed(l=8, d=3), window(8), joined)",
