@@ -157,6 +157,7 @@ public:
     options.indexQ = maybe(in.indexQuery);
     options.indexK = maybe(in.indexKey);
     options.indexWeights = maybe(in.indexWeights);
+    options.gateLogits = maybe(in.gateLogits);
     const AttentionResult r =
         attention(in.query, in.key, in.value, packing.sequenceStarts,
                   packing.length, custom.file, options);

@@ -13,18 +13,24 @@ WINDOW = ROOT / "kernels/patterns/window.py"
 # Patterns that select blocks, with parameters that suit sequences of 128 tokens, and kernels that each launches on a CPU.
 SELECTED = {"moba": ("block=16,top=3", {"pool_keys", "pooled_select"}),
             "infllm_v2": ("block=16,top=4,local=2,l=16,d=8,dense_below=0", {"compress_fwd", "cmp_select_fwd"}),
-            "learned_blocks": ("block=16,top=3,heads=2,dim=16", {"indexer_select", "block_mass"})}
+            "learned_blocks": ("block=16,top=3,heads=2,dim=16", {"indexer_select", "block_mass"}),
+            "nsa": ("block=16,top=4,l=16,d=8,window=32", {"compress_fwd", "cmp_select_fwd", "window_fwd", "gate_fwd"}),
+            "compressed_sparse": ("top=3,l=8,d=4,window=32,heads=2,dim=16", {"indexer_select", "super_lists", "window_fwd"})}
+STREAMS = {"nsa": 3, "compressed_sparse": 2}
 SIZES = ["train.seq_len=128", "train.batch_size=2", "model.n_heads=4", "model.n_kv_groups=2", "model.d_k=16", "model.d_v=16", "threads=1"]
 # Forward and backward of the op with these sizes. Prints how many kernels were compiled, and with the options how they were chosen.
 CALL = """
 import os, sys, torch
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
-file, params, indexer = sys.argv[1:]
-tensors = [torch.randn(256, heads, 16).requires_grad_() for heads in (4, 2, 2)]
-more = {}
-if indexer == "True":
+name, params, streams = sys.argv[1:]
+file = f"kernels/patterns/{name}.py"
+tensors = [torch.randn(256, heads, 16).requires_grad_() for heads in (4, 2 * int(streams), 2 * int(streams))]
+more = {"gate_logits": torch.randn(256, 2, 3)} if name == "nsa" else {}
+if name in ("learned_blocks", "compressed_sparse"):
     more = dict(index_q=torch.randn(256, 1, 2, 16), index_k=torch.randn(256, 16), index_weights=torch.randn(256, 1, 2))
-    more = {name: x.requires_grad_() for name, x in more.items()}
+if name == "compressed_sparse":
+    more["learned"] = torch.zeros(1, 4)
+more = {name: x.requires_grad_() for name, x in more.items()}
 o, _, _, loss = torch.ops.tessera.attention(*tensors, torch.tensor([0, 128, 256]).int(), 128, file, params, **more)
 ((o * torch.randn_like(o)).sum() + loss.sum()).backward()
 print("compiled", torch.ops.tessera.kernel_stats()[0])
@@ -37,7 +43,7 @@ def selected(name):
 
 def call(name, folder, **environment):
     """Output and errors of CALL in a process with an empty cache."""
-    command = [sys.executable, "-c", CALL, f"kernels/patterns/{name}.py", SELECTED[name][0], str(name == "learned_blocks")]
+    command = [sys.executable, "-c", CALL, name, SELECTED[name][0], str(STREAMS.get(name, 1))]
     done = subprocess.run(command, env=os.environ | {"TESSERA_CACHE_DIR": str(folder / "cache")} | environment, capture_output=True, text=True,
                           check=False)
     assert done.returncode == 0, done.stderr

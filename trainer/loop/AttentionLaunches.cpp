@@ -35,15 +35,18 @@ models::PatternInputs inputsOf(const Config &config,
     return at::randn(shape).to(computeType(config)).requires_grad_();
   };
   models::PatternInputs in;
+  const auto selection =
+      runtime::selectionOfPattern(custom.file, custom.constexprs);
+  const int64_t streams = selection ? selection->pairs() : 1;
   in.query = draw({tokens, m.heads, m.keyDim});
-  in.key = draw({tokens, m.kvHeads, m.keyDim});
-  in.value = draw({tokens, m.kvHeads, m.valueDim});
+  in.key = draw({tokens, streams * m.kvHeads, m.keyDim});
+  in.value = draw({tokens, streams * m.kvHeads, m.valueDim});
+  if (selection && selection->streams == runtime::Streams::Gated)
+    in.gateLogits = draw({tokens, m.kvHeads, streams});
   const auto learned =
       int64_t(runtime::readPatternFile(custom.file)->learned.size());
   if (learned > 0)
     in.learned = at::zeros({learned, m.heads}).requires_grad_();
-  const auto selection =
-      runtime::selectionOfPattern(custom.file, custom.constexprs);
   if (!selection || selection->scorer != runtime::Scorer::Indexer)
     return in;
   const int64_t lists = selection->lists(m.heads, m.kvHeads);
