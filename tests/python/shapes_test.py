@@ -62,7 +62,7 @@ def examples():
         "selected_attention_backward": {**chosen, **back},
         "pooled_select": dict(q=q, k=k, block=BLOCK, top=2, lists=KEY_HEADS, **packed),
         "compressed_select": dict(q=q, k=k, block=BLOCK, top=SELECTED, length=LENGTH, stride=STRIDE, first=0, local=1, **packed),
-        "indexer_select": dict(**index, block=BLOCK, top=2, **packed),
+        "indexer_select": dict(**index, block=BLOCK, top=2, **packed, k_cu_seqlens=cu),
         "block_mass": dict(q=q, k=k, lse=some(HEADS, TOKENS), indices=indices, block=BLOCK, **packed),
         "indexer_loss": dict(**index, tokens=ops.indexer_select(**index, block=BLOCK, top=2, **packed)[1], mass=some(1, TOKENS, 2), cu_seqlens=cu),
         "nsa_block_lists": dict(indices=indices, selection_length=BLOCK, group=HEADS // KEY_HEADS, **packed),
