@@ -59,10 +59,10 @@ struct NsaResult {
 
 /// Inputs of a pattern's attention over T tokens.
 struct PatternInputs {
-  at::Tensor query;   ///< [T, Hq, dk]
+  at::Tensor query; ///< [T, Hq, dk]
   /// [T, streams * Hkv, d], the heads of each stream one after another.
   at::Tensor key, value;
-  at::Tensor learned; ///< fp32 [learned numbers, Hq]; undefined: none.
+  at::Tensor learned;    ///< fp32 [learned numbers, Hq]; undefined: none.
   at::Tensor gateLogits; ///< [T, Hkv, streams]; undefined: no gates.
   /// Of a learned indexer; undefined: there is no indexer.
   at::Tensor indexQuery;   ///< [T, lists, heads, width]

@@ -13,24 +13,14 @@
 namespace tessera::models {
 namespace {
 
-/// The selection of a layer with a pattern that has one.
+/// The selection of a layer with a pattern that has one. A pattern of a stored
+/// run whose file does not exist counts as one without: a copy replaces it.
 std::optional<runtime::PatternSelection> selectionOf(const LayerKind &layer) {
-  if (layer.kind != AttentionKind::Kernel || layer.custom.pattern.empty())
+  if (layer.kind != AttentionKind::Kernel || layer.custom.pattern.empty() ||
+      !runtime::isKernelFile(layer.custom.file))
     return std::nullopt;
   return runtime::selectionOfPattern(layer.custom.file,
                                      layer.custom.constexprs);
-}
-
-/// Whether a layer has NSA. A pattern of a stored run whose file does not exist
-/// counts as another kind: a copy replaces it later.
-bool isKnownToHaveNsa(const ModelConfig &c) {
-  for (int64_t layer = 0; layer < c.layers; ++layer)
-    if (const LayerKind one = c.attentionOf(layer);
-        one.kind == AttentionKind::Nsa ||
-        (runtime::isKernelFile(one.custom.file) &&
-         c.builtAttentionOf(layer).kind == AttentionKind::Nsa))
-      return true;
-  return false;
 }
 
 void requirePositive(const char *key, int64_t value) {
@@ -226,7 +216,7 @@ void validate(const ModelConfig &c) {
                 "leave away the entries that no layer has, or raise "
                 "model.n_layers");
   validateRope(c.rope);
-  if (isKnownToHaveNsa(c)) {
+  if (c.has(AttentionKind::Nsa)) {
     validateGeometry(c.nsa);
     validateBranches(c);
   }

@@ -125,8 +125,9 @@ struct ModelConfig {
   /// Returns the attention of a layer, 0 to layers - 1.
   LayerKind attentionOf(int64_t layer) const;
   /// Returns the same, and for a pattern whose streams have gates NSA with the
-  /// sizes of the pattern. Throws tessera::Error for a pattern that cannot be
-  /// read.
+  /// sizes of the pattern. A pattern whose file does not exist keeps its kind:
+  /// a stored run has a copy of it. Throws tessera::Error for one that is
+  /// wrong.
   LayerKind builtAttentionOf(int64_t layer) const;
   /// Returns the pairs of keys and values that a layer projects.
   int64_t branchesOf(int64_t layer) const;
