@@ -14,7 +14,7 @@ WINDOW = ROOT / "kernels/patterns/window.py"
 SELECTED = {"moba": ("block=16,top=3", {"pool_keys", "pooled_select"}),
             "infllm_v2": ("block=16,top=4,local=2,l=16,d=8,dense_below=0", {"compress_fwd", "cmp_select_fwd"}),
             "learned_blocks": ("block=16,top=3,heads=2,dim=16", {"indexer_select", "block_mass"}),
-            "nsa": ("block=16,top=4,l=16,d=8,window=32", {"compress_fwd", "cmp_select_fwd", "window_fwd", "gate_fwd"}),
+            "nsa": ("block=16,top=4,l=16,d=8,window=32", {"compress_pair_fwd", "cmp_select_fwd", "window_fwd", "gate_fwd"}),
             "compressed_sparse": ("top=3,l=8,d=4,window=32,heads=2,dim=16", {"indexer_select", "super_lists", "window_fwd"})}
 STREAMS = {"nsa": 3, "compressed_sparse": 2}
 SIZES = ["train.seq_len=128", "train.batch_size=2", "model.n_heads=4", "model.n_kv_groups=2", "model.d_k=16", "model.d_v=16", "threads=1"]

@@ -74,7 +74,7 @@ def joined(query, keys, values, sink, batch, length, stride, window, index=None,
         iq, ik = heads_apart(iq, batch), means(ik.reshape(batch, 1, tokens, -1), length, stride)
         weights = weights.reshape(batch, tokens, -1).transpose(1, 2).unsqueeze(-1)
         scores = ((iq @ ik.transpose(-1, -2)).relu() * weights).sum(1)
-        value, order = scores.detach().masked_fill(~seen[:, 0], -math.inf).sort(-1, descending=True, stable=True)
+        value, order = scores.detach().masked_fill(~seen[:, 0], -math.inf).sort(dim=-1, descending=True, stable=True)
         chosen = torch.zeros_like(seen[:, 0]).scatter(-1, order[..., :top], value[..., :top] > -math.inf)
         seen = chosen.unsqueeze(1)
     near = (t >= torch.arange(tokens)[None, :]) & (t - torch.arange(tokens)[None, :] < window)
