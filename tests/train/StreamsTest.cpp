@@ -55,7 +55,9 @@ TEST_F(Streams, ThePatternOfNsaIsTheKindNsa) {
                             "train.save_every=12"};
   expectFine(start("pattern", pattern));
   expectSame("kind", "pattern");
-  expectRefused(run("sized", pattern),
+  Settings other = pattern;
+  other[2] = "attention_params=block=16,top=4,l=16,d=4,window=16";
+  expectRefused(run("sized", other),
                 "nsa.l is set, but kernels/patterns/nsa.py has its sizes");
 }
 

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace tessera::trainer {
@@ -292,10 +293,15 @@ void settleSizes(Config &c) {
     const auto sizes = c.model.builtAttentionOf(int64_t(i)).nsa;
     if (!sizes)
       continue;
-    for (const char *key :
-         {"nsa.l", "nsa.d", "nsa.l_sel", "nsa.n_sel", "nsa.w"})
-      if (const auto origin = c.origins.find(key);
-          origin != c.origins.end() && origin->second != "checkpoint")
+    models::NsaGeometry &given = c.model.nsa;
+    const std::tuple<const char *, int64_t, int64_t> all[] = {
+        {"nsa.l", given.blockLength, sizes->blockLength},
+        {"nsa.d", given.stride, sizes->stride},
+        {"nsa.l_sel", given.selectionLength, sizes->selectionLength},
+        {"nsa.n_sel", given.selectedBlocks, sizes->selectedBlocks},
+        {"nsa.w", given.window, sizes->window}};
+    for (const auto &[key, set, wanted] : all)
+      if (set != wanted && c.origins.contains(key))
         throw Error(fmt::format("{} is set, but {} has its sizes", key,
                                 kinds[i].custom.pattern),
                     "set its parameters with attention_params");
