@@ -115,13 +115,14 @@ TEST_F(CustomAttention, WrongKernelsAreRefused) {
   refused({"attention.kernel=nowhere.py"}, "no kernel file nowhere.py");
   refused({"attention.kernel=kernels/nsa/select_fwd.py",
            "attention.fwd=select_fwd"},
-          "has a parameter `IDX` that nothing is passed for");
-  std::string text = readFile(TESSERA_SOURCE "/kernels/nsa/window_fwd.py");
-  const size_t hint = text.find("# tessera: grid");
+          "has a parameter `q.ptr` that nothing is passed for");
+  std::string text =
+      readFile(TESSERA_SOURCE "/kernels/tutorials/dilated_window.py");
+  const size_t hint = text.find("# tessera: grid(cdiv");
   text.erase(hint, text.find('\n', hint) - hint);
   writeFile(folder.file("no_grid.py"), text);
   refused({"attention.kernel=" + folder.file("no_grid.py"),
-           "attention.fwd=window_fwd"},
+           "attention.fwd=dilated_window"},
           "does not say its grid");
   refused({"attention=dense"}, "leave one of the two away");
   refused({"kernels=torch"}, "set kernels: tessera");
