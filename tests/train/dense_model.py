@@ -16,7 +16,7 @@ def evaluate(folder, *more):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
 
-def attend(q, k, v, prefix):
+def attend(q, k, v, prefix=0):
     """Attention [T, heads, d] of one sequence, causal after the prefix."""
     group = q.shape[1] // k.shape[1]
     q, k, v = q.transpose(0, 1), k.repeat_interleave(group, 1).transpose(0, 1), v.repeat_interleave(group, 1).transpose(0, 1)
