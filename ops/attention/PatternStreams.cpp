@@ -55,6 +55,18 @@ Pair compress(const PatternCall &c, const Selection &s, const Compressed &to,
                  c.maxSeqlen, to.rows, s.length, s.stride);
 }
 
+// The same of an indexer's keys [T, width]: [rows, width].
+Tensor compressIndex(const PatternCall &c, const Selection &s,
+                     const Compressed &to) {
+  static const auto op = findOp<Tensor(
+      const Tensor &, const MaybeTensor &, const Tensor &, const Tensor &,
+      c10::SymInt, c10::SymInt, int64_t, int64_t)>("nsa_compress");
+  return op
+      .call(c.indexK->unsqueeze(1), std::nullopt, c.cuSeqlens, to.offsets,
+            c.maxSeqlen, to.rows, s.length, s.stride)
+      .squeeze(1);
+}
+
 // Native Sparse Attention (Yuan et al. 2025, equation 5).
 PatternOutput gated(const PatternCall &c, const Selection &s) {
   static const auto op = findOp<std::tuple<Tensor, Tensor, Tensor>(
@@ -165,9 +177,7 @@ PatternOutput selected(const PatternCall &c, const Selection &s) {
   const Compressed to = compressedRows(c, s);
   const auto [k, v] =
       compress(c, s, to, streamOf(c.k, 0, s), streamOf(c.v, 0, s));
-  const Tensor indexK = c.indexK->unsqueeze(1);
-  const Tensor index =
-      std::get<0>(compress(c, s, to, indexK, indexK)).squeeze(1);
+  const Tensor index = compressIndex(c, s, to);
   const Tensor found = std::get<0>(select.call(
       c.indexQ->detach(), index.detach(), c.indexWeights->detach(), c.cuSeqlens,
       c.maxSeqlen, 1, s.top, 0, 0, to.offsets, s.length, s.stride));
