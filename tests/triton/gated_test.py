@@ -65,7 +65,7 @@ def gate_rows(p, branches, lses, gates, softmax, tau):
 
 
 def backward(p, branches, lses, idx, kc, vc, softmax, tau):
-    """(dq, dk and dv of each branch, dlogits): dq of the branches one after the other into one tensor."""
+    """(dq by each kernel of the selected branch, dk and dv of each branch, dlogits): dq of the branches one after the other into one tensor."""
     s = p.shape
     gates, _ = p.combine(branches, softmax, tau)
     lse, delta, dlogits = gate_rows(p, branches, lses, gates, softmax, tau)
@@ -75,21 +75,18 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
            G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles, ACCUMULATE=0)
     parts = compressed_dkdv(p, kc, vc, lse[0], delta[0], 24, 3, add_up=False)      # the selected branch's launch adds up both
     pairs.append(parts[:2])
-    # The three kernels of the selected branch add the same.
-    by_token, packed = dq.clone(), dq.clone()
-    p.token_dq(idx, p.do, lse[1], delta[1], by_token, ACCUMULATE=1)
-    p.packed_dq(idx, p.do, lse[1], delta[1], packed, ACCUMULATE=1)
-    p.list_dq(idx, p.do, lse[1], delta[1], dq, ACCUMULATE=1)
-    check(f"gated.dq by token ({s})", by_token, dq.double(), dot_limit(s.dtype))
-    check(f"gated.dq packed ({s})", packed, dq.double(), dot_limit(s.dtype))
+    ways = {"list": (p.list_dq, dq), "token": (p.token_dq, dq.clone()), "packed": (p.packed_dq, dq.clone())}
+    for kernel, sums in ways.values():
+        kernel(idx, p.do, lse[1], delta[1], sums, ACCUMULATE=1)
     pairs.append(selected_dkdv(p, inverse_index(p, idx), lse[1], delta[1], chunk_tokens(p), also=parts)[:2])
     k, v = p.k[2], p.v[2]
     dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
     given, tile = (p.cu, p.scale, p.B), dict(G=s.group, W=s.w, **p.heads, **p.tiles)
-    launch("nsa/window_bwd.py", "window_bwd_dq", p.grid_rows(), *rows(p.q, k, v, p.do, lse[2], delta[2], dq), *given, **tile, ACCUMULATE=1)
+    for _, sums in ways.values():
+        launch("nsa/window_bwd.py", "window_bwd_dq", p.grid_rows(), *rows(p.q, k, v, p.do, lse[2], delta[2], sums), *given, **tile, ACCUMULATE=1)
     launch("nsa/window_bwd.py", "window_bwd_dkdv", p.grid(s.bn)[::-1], *rows(p.q, k, v, p.do, lse[2], delta[2], dk, dv), *given, **tile)
     pairs.append((dk, dv))
-    return dq, pairs, dlogits
+    return {name: sums for name, (_, sums) in ways.items()}, pairs, dlogits
 
 
 def reference(p, idx, kc, vc, softmax, tau):
@@ -115,9 +112,10 @@ def gated(shape):
     for softmax, tau in ((1, 0.7), (0, 0.4)):
         if not softmax:
             p.logits[1::3, :, 1] = -200.0                    # a gate of exactly zero
-        dq, pairs, dlogits = backward(p, (oc, os, ow), (lc, ls, lw), idx, kc, vc, softmax, tau)
+        sums, pairs, dlogits = backward(p, (oc, os, ow), (lc, ls, lw), idx, kc, vc, softmax, tau)
         want_q, want, want_logits = reference(p, idx, kc, vc, softmax, tau)
-        check(f"gated.dq ({s})", dq, want_q, dot_limit(s.dtype))
+        for name, dq in sums.items():
+            check(f"gated.dq by {name} ({s})", dq, want_q, dot_limit(s.dtype))
         for name, got, expected in zip(("cmp", "sel", "win"), pairs, want):
             check(f"gated.{name}.dk ({s})", got[0], expected[0], dot_limit(s.dtype))
             check(f"gated.{name}.dv ({s})", got[1], expected[1], dot_limit(s.dtype))

@@ -13,8 +13,10 @@ sys.path += [str(ROOT), str(ROOT / "tests" / "helpers")]  # kernel files import 
 import torch  # noqa: E402
 from outliers import outlier_text  # noqa: E402
 from quick_interpreter import make_quick  # noqa: E402
+from steady_products import make_steady  # noqa: E402
 
 make_quick()
+make_steady()
 torch.set_num_threads(1)
 LIMITS = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 5e-3}  # by the type an output is stored in
 loaded = {}
