@@ -10,7 +10,7 @@ import predicted
 from layer import SPAN, Layer, selection
 
 HEADS, KV_HEADS, SIZE = 64, 4, 128
-GROUPED = ("select", "gate", "compress")  # kernels whose tiles have all query heads of a KV head
+GROUPED = ("select", "compress")          # kernels whose tiles have all query heads of a KV head, or none
 KEYS = {"K", "V", "DK", "DV"}
 
 
@@ -18,19 +18,27 @@ def launch(kernel, order="tokens up", warps=8, stages=2, **tiles):
     return kernel, order, (tiles, warps, stages)
 
 
-DENSE = dict(order="tokens down", BM=128, BN=128)
+def backward(kind, warps, queries, keys):
+    """delta, dk and dv, dq: the three launches of a backward pass, dk and dv with these tiles."""
+    more = dict(SPAN=SPAN) if kind == "cmp" else {}
+    stages = 2 if kind == "cmp" else 3
+    return [launch("attn_delta", stages=3, BT=256), launch(f"{kind}_bwd_dkdv", "heads first", warps, stages, BM=queries, BN=keys, **more),
+            launch(f"{kind}_bwd_dq", "tokens down", stages=stages, BM=128, BN=64)]
+
+
 # set -> (sizes in tokens that run, launches)
 SETS = {
-    "dense 128x128, 8 warps": ((2048, 4096, 8192), [launch("dense_fwd", **DENSE)]),
-    "compressed 128x128, 8 warps": ((8192, 16384, 32768), [launch("cmp_fwd", **DENSE)]),
-    "compressed 128x64, 8 warps": ((8192, 16384, 32768), [launch("cmp_fwd", "tokens down", stages=3, BM=128, BN=64)]),
-    "compressed backward 64x128 and 128x64, 8 warps": ((16384, 32768, 65536), [
-        launch("attn_delta", stages=3, BT=256), launch("cmp_bwd_dkdv", "heads first", BM=64, BN=128, SPAN=SPAN),
-        launch("cmp_bwd_dq", "tokens down", BM=128, BN=64)]),
+    "dense 128x64, 8 warps": ((2048, 4096, 8192), [launch("dense_fwd", "tokens down", stages=3, BM=128, BN=64)]),
+    "dense backward 64x64 and 128x64, 8 warps": ((2048, 4096, 8192), backward("dense", 8, 64, 64)),
+    "dense backward 64x64, 4 warps, and 128x64, 8 warps": ((2048, 4096, 8192), backward("dense", 4, 64, 64)),
+    "compressed 128x128, 8 warps": ((8192, 16384, 32768), [launch("cmp_fwd", "tokens down", BM=128, BN=128)]),
+    "compressed 128x64, 4 warps": ((8192, 16384, 32768), [launch("cmp_fwd", "tokens down", warps=4, BM=128, BN=64)]),
+    "compressed backward 64x128 and 128x64, 8 warps": ((16384, 32768, 65536), backward("cmp", 8, 64, 128)),
     "selected, 8 warps": ((4096, 8192, 16384), [launch("select_fwd", stages=3, BN=64)]),
+    "selected, 4 warps": ((4096, 8192, 16384), [launch("select_fwd", warps=4, stages=3, BN=64)]),
     "selected, 1 warp": ((4096, 8192, 16384), [launch("select_fwd", warps=1, BN=64)]),
-    "gates": ((2048, 4096, 8192), [launch("gate_fwd", warps=4, BT=32, SOFTMAX=0)]),
-    "compression": ((2048, 4096, 8192), [launch("compress_fwd", warps=4, BC=16)]),
+    "gates": ((2048, 4096, 8192), [launch("gate_fwd", stages=3, BT=16, SOFTMAX=0)]),
+    "compression": ((2048, 4096, 8192), [launch("compress_fwd", warps=1, stages=1, BC=1)]),
 }
 OPTIONS = {"lengths": [2048 * 2 ** i for i in range(7)]}  # of the published times: grids and bytes
 
@@ -44,6 +52,13 @@ def made(kernel, configuration, tokens, what):
     one = Layer(HEADS, KV_HEADS if kernel.startswith(GROUPED) else HEADS, SIZE, SIZE, tokens, idx=selection(tokens, what) if kernel == "select_fwd" else None)
     one.parts = 1
     return one.launch(kernel, configuration)
+
+
+def tile(kernel, tiles):
+    """Of a launch, as bench/cost/published.json writes it: rows and keys, tokens, or blocks."""
+    if kernel == "select_fwd":
+        return [HEADS // KV_HEADS, tiles["BN"]]
+    return [tiles[name] for name in ("BM", "BN", "BT", "BC") if name in tiles]
 
 
 def published_bytes(kernel, launch):
@@ -64,9 +79,9 @@ def profile(kernel, configuration, tokens, context):
 def measure(name, context):
     sizes, launches = SETS[name]
     sizes = sizes[:1] if context.quick else sizes
-    counted = [{"kernel": kernel, "order": order, "sizes": [
-        {"tokens": tokens, "profile": profile(kernel, configuration, tokens, context)} for tokens in sizes]}
-        for kernel, order, configuration in launches]
+    counted = [{"kernel": kernel, "order": order, "tile": tile(kernel, configuration[0]), "warps": configuration[1], "stages": configuration[2],
+                "sizes": [{"tokens": tokens, "profile": profile(kernel, configuration, tokens, context)} for tokens in sizes]}
+               for kernel, order, configuration in launches]
     lengths = []
     for tokens in context.options.lengths:
         at = [(kernel, made(kernel, configuration, tokens, "sink")) for kernel, _, configuration in launches]

@@ -143,8 +143,10 @@ def records_of(run, context):
         for which, names in todo:
             for name in names:
                 got = found[name]
+                unit, floor = max(got["floors"].items(), key=lambda one: one[1])
                 yield {"gpu": gpu, "pass": which, "kernel": name, "ms": round(got["microseconds"] / 1e3, 4), "limit": got["limit"],
-                       "blocks_of_sm": got["resident_blocks"], "spilled": got["spilled_bytes"]}
+                       "floor_of": unit, "floor_ms": round(floor / 1e3, 4), "over_floor": round(got["microseconds"] / floor, 2),
+                       "unchecked": got["unchecked"], "blocks_of_sm": got["resident_blocks"], "spilled": got["spilled_bytes"]}
             dense, backward = which.startswith("dense"), which.endswith("backward")
             of_dense = bound(one, padding.pairs("dense_fwd", one), 1, backward, gpu)
             record = {"gpu": gpu, "pass": which, "launches": len(names), "ms": round(sum(found[name]["microseconds"] for name in names) / 1e3, 3),

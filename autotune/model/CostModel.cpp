@@ -1,9 +1,9 @@
-// autotune/model/CostModel.cpp - the time of a launch on a GPU that is not at
-// hand.
+// autotune/model/CostModel.cpp - the predicted time of a launch on a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/CostModel.h"
 
+#include "autotune/model/GridInterpolation.h"
 #include "support/GpuTarget.h"
 
 #include <algorithm>
@@ -14,102 +14,16 @@ namespace tessera::tune {
 
 using sim::Class;
 
-const CostConstants fittedConstants = {.serial = 0.40838990041665224,
-                                       .issueCycles = 1.3773602124492297,
-                                       .latency = 1.7630210719350141,
-                                       .tensorShare = 0.67072577120033128,
-                                       .memoryShare = 1};
+const CostConstants fittedConstants = {.serial = 0.30353583432469194,
+                                       .issueCycles = 4.47213595499958,
+                                       .latency = 1.7268018333816035,
+                                       .tensorShare = 0.6070324023167103,
+                                       .memoryShare = 0.9684450715058311};
 
 namespace {
 
-constexpr double sectorBytes = 32, passBytes = 128;
 // So many blocks for each slot decide the end of a launch well enough.
 constexpr uint64_t mostWaves = 16;
-
-// Estimates a quantity (cycles, sectors) of each block of the grid from the
-// sampled blocks: the product of one factor per axis, each relative to the
-// middle block and linear between samples. Where lists of tokens decide what a
-// block does, the middle block may do less than most, and the estimate of all
-// others would be too large. So the middle counts at least as the median.
-class GridInterpolation {
-public:
-  // `values`: the quantity of each sample, the middle block's first.
-  GridInterpolation(const LaunchProfile &profile, std::vector<double> values)
-      : grid(profile.grid), middle(std::max(values[0], medianOf(values))) {
-    values[0] = middle;
-    for (size_t axis = 0; axis < 3; ++axis) {
-      std::vector<std::pair<double, double>> known;
-      for (size_t i = 0; i < values.size(); ++i)
-        if (onAxis(profile.samples, i, axis))
-          known.emplace_back(profile.samples[i].at[axis],
-                             middle > 0 ? values[i] / middle : 1);
-      std::sort(known.begin(), known.end());
-      // A long axis is interpolated at so many points.
-      const uint32_t count = std::min(grid[axis], mostPoints);
-      for (uint32_t k = 0; k < count; ++k)
-        factors[axis].push_back(between(known, (k + 0.5) / count));
-    }
-  }
-
-  double operator()(uint64_t block) const {
-    const uint64_t x = block % grid[0], rest = block / grid[0];
-    return middle * factor(0, x) * factor(1, rest % grid[1]) *
-           factor(2, rest / grid[1]);
-  }
-
-  double sum() const {
-    double product = middle;
-    for (size_t axis = 0; axis < 3; ++axis) {
-      double all = 0;
-      for (double one : factors[axis])
-        all += one;
-      product *= all * grid[axis] / double(factors[axis].size());
-    }
-    return product;
-  }
-
-private:
-  static constexpr uint32_t mostPoints = 1 << 20;
-
-  static double medianOf(std::vector<double> values) {
-    const auto half = values.begin() + long(values.size() / 2);
-    std::nth_element(values.begin(), half, values.end());
-    return *half;
-  }
-
-  double factor(size_t axis, uint64_t at) const {
-    const std::vector<double> &points = factors[axis];
-    return points.size() == grid[axis]
-               ? points[at]
-               : points[at * points.size() / grid[axis]];
-  }
-
-  static bool onAxis(const std::vector<LaunchProfile::Sample> &samples,
-                     size_t i, size_t axis) {
-    for (size_t other = 0; other < 3; ++other)
-      if (other != axis && samples[i].at[other] != samples[0].at[other])
-        return false;
-    return true;
-  }
-
-  static double between(const std::vector<std::pair<double, double>> &known,
-                        double at) {
-    const auto above = std::lower_bound(
-        known.begin(), known.end(), at,
-        [](const auto &one, double value) { return one.first < value; });
-    if (above == known.begin())
-      return known.front().second;
-    if (above == known.end())
-      return known.back().second;
-    const auto below = above - 1;
-    const double part = (at - below->first) / (above->first - below->first);
-    return below->second + part * (above->second - below->second);
-  }
-
-  const Grid grid;
-  const double middle;
-  std::array<std::vector<double>, 3> factors;
-};
 
 // Share of the traffic that DRAM has to move; the rest is in L2.
 double missShare(const LaunchProfile &profile, double traffic) {
@@ -176,16 +90,12 @@ BlockCycles blockCycles(const Work &work, const LaunchProfile &profile,
 }
 
 double makespan(uint64_t blocks, uint64_t slots,
-                const std::function<double(uint64_t)> &cycles) {
+                const std::function<double(uint64_t)> &cycles, double all) {
   if (!blocks || !slots)
     return 0;
   const uint64_t step = std::max<uint64_t>(blocks / (slots * mostWaves), 1);
-  // The sum is that of all, or of so many that none is missed that matters.
-  const uint64_t stride = std::max<uint64_t>(blocks >> 22, 1);
   std::priority_queue<double, std::vector<double>, std::greater<>> free;
-  double end = 0, looked = 0, all = 0;
-  for (uint64_t i = 0; i < blocks; i += stride)
-    all += cycles(i) * double(stride);
+  double end = 0, looked = 0;
   for (uint64_t i = 0; i < blocks; i += step) {
     const double time = cycles(i);
     looked += time;
@@ -220,9 +130,9 @@ Prediction predict(const LaunchProfile &profile, const GpuData &gpu,
     sectors.push_back(sample.work[WorkSectors]);
   }
   const GridInterpolation cyclesOf(profile, cycles);
-  const double compute =
-      makespan(profile.blocks(), uint64_t(gpu.rates.sms * here),
-               [&](uint64_t block) { return cyclesOf(block); });
+  const double compute = makespan(
+      profile.blocks(), uint64_t(gpu.rates.sms * here),
+      [&](uint64_t block) { return cyclesOf(block); }, cyclesOf.sum());
   const double traffic =
       GridInterpolation(profile, sectors).sum() * sectorBytes;
   const double l2 = traffic / (gpu.rates.l2BytesPerCycle * c.memoryShare);

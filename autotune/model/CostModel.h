@@ -1,5 +1,4 @@
-// autotune/model/CostModel.h - the time of a launch on a GPU that is not at
-// hand.
+// autotune/model/CostModel.h - the predicted time of a launch on a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -53,10 +52,10 @@ BlockCycles blockCycles(const Work &work, const LaunchProfile &profile,
                         const CostConstants &constants);
 
 // When the last of `blocks` ends that `slots` take in order, each the next one
-// as soon as it is free. `cycles` of a block by its number. Of many blocks
-// every n-th is looked at.
+// as soon as it is free. `cycles` of a block by its number, and `all` of them
+// together. Of many blocks every n-th is looked at.
 double makespan(uint64_t blocks, uint64_t slots,
-                const std::function<double(uint64_t)> &cycles);
+                const std::function<double(uint64_t)> &cycles, double all);
 
 struct Prediction {
   double microseconds = 0;

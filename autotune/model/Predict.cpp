@@ -5,6 +5,7 @@
 #include "autotune/model/Predict.h"
 
 #include "autotune/model/CostModel.h"
+#include "autotune/model/Floors.h"
 #include "autotune/model/SampledGpu.h"
 #include "autotune/search/CorrectnessCheck.h"
 #include "autotune/search/Times.h"
@@ -28,6 +29,20 @@ std::string times(double factor) {
   return text;
 }
 
+// "1.42 times the floor of tensor (31.5 us)".
+std::string floorText(double microseconds, const LaunchProfile &profile,
+                      const GpuData &gpu) {
+  const Floor floor = floorsOf(profile, gpu).front();
+  if (floor.microseconds <= 0)
+    return "";
+  char text[96];
+  std::snprintf(text, sizeof(text), ", %.2f times the floor of %s (%.1f us)",
+                microseconds / floor.microseconds, floor.unit.c_str(),
+                floor.microseconds);
+  const std::string unchecked = uncheckedPart(profile, gpu);
+  return text + (unchecked.empty() ? "" : "; " + unchecked);
+}
+
 std::string blocksOf(const Prediction &one) {
   return std::to_string(one.resident) +
          (one.resident == 1 ? " block of an SM" : " blocks of an SM");
@@ -36,6 +51,7 @@ std::string blocksOf(const Prediction &one) {
 struct Predicted {
   TuneChoice use;
   Prediction prediction;
+  std::string floor; // floorText()
 };
 
 class Predictor : public Run {
@@ -106,7 +122,8 @@ private:
           gpu.setMostInstructions(mostInstructions(gpu.profile()));
           gpu.requireStored();
         }
-        found.push_back({candidate.use, one});
+        found.push_back({candidate.use, one,
+                         floorText(one.microseconds, gpu.profile(), data)});
         ++report.timed;
         continue;
       }
@@ -178,9 +195,9 @@ private:
 
   static std::string why(const std::vector<Predicted> &found, size_t best,
                          size_t chosen, double gain) {
-    const std::string limited = ", limited by " +
-                                found[chosen].prediction.limit + ", " +
-                                blocksOf(found[chosen].prediction);
+    const std::string limited =
+        ", limited by " + found[chosen].prediction.limit + ", " +
+        blocksOf(found[chosen].prediction) + found[chosen].floor;
     if (best == 0)
       return "the kernel's own choice is predicted to be the fastest of " +
              std::to_string(found.size()) + limited;

@@ -25,6 +25,8 @@ enum WorkPart : unsigned {
   NumWorkParts
 };
 using Work = std::array<double, NumWorkParts>;
+// Bytes of a sector of global memory, and of a pass over the banks.
+inline constexpr double sectorBytes = 32, passBytes = 128;
 
 double warpInstructions(const Work &work);
 

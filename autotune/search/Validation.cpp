@@ -21,7 +21,7 @@ constexpr Range ranges[numCostConstants] = {
     {&CostConstants::issueCycles, 1, 20},
     {&CostConstants::latency, 0.5, 5},
     {&CostConstants::tensorShare, 0.3, 1},
-    {&CostConstants::memoryShare, 0.3, 1}};
+    {&CostConstants::memoryShare, 0.3, 1.5}};
 
 double loss(const std::vector<const PublishedTime *> &rows,
             const CostConstants &constants) {

@@ -15,6 +15,7 @@
 // The result has for each launch and GPU what predict() says, and the blocks'
 // counts. Code is for the GPU's target.
 #include "autotune/model/CostModel.h"
+#include "autotune/model/Floors.h"
 #include "autotune/model/ProfileJson.h"
 #include "autotune/model/SampledGpu.h"
 #include "replay/Elements.h"
@@ -118,9 +119,14 @@ Json predictOn(const Json &launch, const tune::GpuData &gpu) {
                                     : tune::profileLaunch(code, checks);
   profile.bytes = launch.at("bytes");
   const tune::Prediction found = tune::predict(profile, gpu);
+  Json floors = Json::object(); // microseconds by unit
+  for (const tune::Floor &floor : tune::floorsOf(profile, gpu))
+    floors[floor.unit] = floor.microseconds;
   return {{"microseconds", found.microseconds},
           {"resident_blocks", found.resident},
           {"limit", found.limit},
+          {"floors", floors},
+          {"unchecked", tune::uncheckedPart(profile, gpu)},
           {"spilled_bytes", code.spilledBytes},
           {"profile", tune::toJson(profile)}};
 }

@@ -26,7 +26,8 @@ int main(int argc, char **argv) {
       throw Error("cost_report takes three files, or --print and one",
                   "bench/cost/Report.cpp says which");
     Json profiles = Json::object();
-    for (const Json &row : Json::parse(readFile(argv[1])).at("rows"))
+    const Json counted = Json::parse(readFile(argv[1]));
+    for (const Json &row : counted.at("rows"))
       profiles[row.at("set").get<std::string>()] = row;
     Json results = {{"profiles", profiles},
                     {"published", Json::parse(readFile(argv[2]))}};

@@ -4,6 +4,7 @@
 #include "bench/cost/Rows.h"
 
 #include "autotune/model/ProfileJson.h"
+#include "support/Error.h"
 #include "support/Lists.h"
 
 #include <cmath>
@@ -27,7 +28,7 @@ constexpr int64_t shortTokens = 4096;
 double attended(const std::string &work, int64_t tokens) {
   double keys = 0;
   for (int64_t t = 0; t < tokens; ++t)
-    if (work == "dense")
+    if (work.starts_with("dense"))
       keys += double(t + 1);
     else if (work.starts_with("compressed"))
       keys += t + 1 < 32 ? 0 : double((t + 1 - 32) / 16 + 1);
@@ -77,12 +78,74 @@ Json constantsJson(const CostConstants &c) {
           {"memory_share", c.memoryShare}};
 }
 
+// Tiles as "128x64".
+std::string tileText(const Json &launch) {
+  return joined(launch.at("tile").get<std::vector<int>>(), "x",
+                [](int size) { return std::to_string(size); });
+}
+
+std::string launchText(const Json &launch) {
+  return tileText(launch) + " with " + launch.at("warps").dump() +
+         (launch.at("warps") == 1 ? " warp" : " warps");
+}
+
+// A published time says something about a prediction only if the kernels that
+// were counted stand for the published ones.
+void checkCounted(const Json &kernel, const Json &set) {
+  const std::string what = "published row \"" +
+                           kernel.at("name").get<std::string>() + "\" of " +
+                           kernel.at("gpu").get<std::string>() + ": ";
+  const std::string remedy =
+      "count the published tiles and warps in bench/cost_model.py, or leave "
+      "the row out of bench/cost/published.json";
+  const std::string program = kernel.at("program");
+  if (program != "Triton")
+    throw Error(what + "the published program is in " + program +
+                    ", and what was counted stands for programs in Triton",
+                remedy);
+  const Json &theirs = kernel.at("launches"), &ours = set.at("launches");
+  if (theirs.size() != ours.size())
+    throw Error(what + std::to_string(theirs.size()) +
+                    " launches are published, and " +
+                    std::to_string(ours.size()) + " were counted",
+                remedy);
+  for (size_t i = 0; i < ours.size(); ++i)
+    if (launchText(theirs[i]) != launchText(ours[i]))
+      throw Error(what + theirs[i].at("kernel").get<std::string>() + " has " +
+                      launchText(theirs[i]) + ", and " +
+                      ours[i].at("kernel").get<std::string>() +
+                      " was counted with " + launchText(ours[i]),
+                  remedy);
+}
+
+// "128x64, 8 warps, 3 stages (counted with 2)" of each launch.
+std::string tilesText(const Json &kernel, const Json &set) {
+  const Json &theirs = kernel.at("launches"), &ours = set.at("launches");
+  std::string out;
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    out += (i ? "; " : "") + launchText(theirs[i]) + ", " +
+           theirs[i].at("stages").dump() + " stages";
+    if (theirs[i].at("stages") != ours[i].at("stages"))
+      out += " (counted with " + ours[i].at("stages").dump() + ")";
+  }
+  return out;
+}
+
+std::string sourceText(const Json &source) {
+  const auto of = [&](const char *key) {
+    return source.at(key).get<std::string>();
+  };
+  return of("repository") + " at " + of("commit") + ", " + of("place") + ", " +
+         of("column");
+}
+
 } // namespace
 
 std::vector<PublishedTime> publishedTimes(const Json &results) {
   std::vector<PublishedTime> rows;
   for (const Json &kernel : results.at("published").at("kernels")) {
     const Json &set = results.at("profiles").at(kernel.at("set"));
+    checkCounted(kernel, set);
     const std::string work = kernel.at("work");
     for (const Json &length : set.at("lengths")) {
       const int64_t tokens = length.at("tokens");
@@ -188,8 +251,8 @@ std::string tables(const Json &results) {
   for (const Json &kernel : results.at("published").at("kernels"))
     out += "| " + kernel.at("name").get<std::string>() + " | " +
            kernel.at("gpu").get<std::string>() + " | " +
-           kernel.at("tiles").get<std::string>() + " | " +
-           kernel.at("source").get<std::string>() + " |\n";
+           tilesText(kernel, results.at("profiles").at(kernel.at("set"))) +
+           " | " + sourceText(kernel.at("source")) + " |\n";
   return out;
 }
 

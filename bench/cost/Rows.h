@@ -12,7 +12,9 @@
 namespace tessera::bench {
 
 // From {"profiles", "published"} of a file of results, in its order. Throws
-// Json's exceptions for what is missing.
+// Error where the published program is not in Triton, or where tiles or warps
+// of a launch are not those of the launch that was counted, and Json's
+// exceptions for what is missing.
 std::vector<tune::PublishedTime> publishedTimes(const Json &results);
 
 // Fits the constants, all of them and without each kernel, and adds

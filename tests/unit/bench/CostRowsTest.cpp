@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cost/Rows.h"
 
+#include "support/Error.h"
 #include "support/File.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +41,41 @@ TEST(CostRows, PublishedTimesAreTheFilesOwn) {
   EXPECT_EQ(results().at("published"),
             Json::parse(readFile(source + "/bench/cost/published.json")));
   EXPECT_GE(rows().size(), 70u);
+}
+
+// A row stands for the kernel that was counted. Until 2026-11 the times of a
+// CUDA program and of other tiles were compared with our Triton tiles.
+TEST(CostRows, ARowOfAnotherKernelIsRefused) {
+  const auto problem = [](auto &&change) {
+    Json changed = results();
+    change(changed["published"]["kernels"][0]);
+    try {
+      bench::publishedTimes(changed);
+    } catch (const Error &error) {
+      return error.message;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(problem([](Json &) {}), "");
+  EXPECT_EQ(problem([](Json &row) { row["program"] = "CUDA"; }),
+            "published row \"dense forward\" of a100: the published program is "
+            "in CUDA, and what was counted stands for programs in Triton");
+  EXPECT_EQ(problem([](Json &row) { row["launches"][0]["tile"] = {128, 128}; }),
+            "published row \"dense forward\" of a100: forward_kernel has "
+            "128x128 with 8 warps, and dense_fwd was counted with 128x64 with "
+            "8 warps");
+  EXPECT_EQ(problem([](Json &row) { row["launches"][0]["warps"] = 1; }),
+            "published row \"dense forward\" of a100: forward_kernel has "
+            "128x64 with 1 warp, and dense_fwd was counted with 128x64 with 8 "
+            "warps");
+  EXPECT_EQ(
+      problem([](Json &row) { row["launches"].push_back(row["launches"][0]); }),
+      "published row \"dense forward\" of a100: 2 launches are "
+      "published, and 1 were counted");
+  EXPECT_EQ(
+      problem([](Json &row) { row["set"] = "selected, 4 warps"; }),
+      "published row \"dense forward\" of a100: forward_kernel has 128x64 with "
+      "8 warps, and select_fwd was counted with 16x64 with 4 warps");
 }
 
 TEST(CostRows, ConstantsAreTheModels) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/CostModel.h"
 
+#include "autotune/model/Floors.h"
 #include "autotune/model/SampledGpu.h"
 
 #include "support/Error.h"
@@ -83,8 +84,8 @@ TEST(CostModel, UnitsAtTheirRates) {
   EXPECT_DOUBLE_EQ(units(unsigned(Class::Special), 400), 800);
   EXPECT_DOUBLE_EQ(units(WorkTensor, 16 * 8 * 16 * 10), 20);
   EXPECT_DOUBLE_EQ(units(WorkShared, 300), 300);
-  // 5120 bytes a cycle for 108 SMs.
-  EXPECT_DOUBLE_EQ(units(WorkSectors, 5120), 32 * 108);
+  // 3831 bytes a cycle for 108 SMs.
+  EXPECT_DOUBLE_EQ(units(WorkSectors, 3831), 32 * 108);
   EXPECT_EQ(cycles(workWith(WorkTensor, 1e6)).busiest, "tensor");
   EXPECT_EQ(cycles(workWith(WorkShared, 10)).busiest, "shared memory");
 }
@@ -162,17 +163,22 @@ TEST(CostModel, MakespanIsThatOfSlotsInOrder) {
   for (double &time : times)
     time = std::uniform_real_distribution<>(1, 9)(random);
   const auto time = [&](uint64_t i) { return times[i % times.size()]; };
-  EXPECT_DOUBLE_EQ(makespan(1000, 108, time), inOrder(1000, 108, time));
-  EXPECT_DOUBLE_EQ(makespan(50, 108, time), inOrder(50, 108, time));
-  EXPECT_EQ(makespan(0, 108, time), 0);
+  const auto span = [](uint64_t blocks, uint64_t slots, const auto &one) {
+    double all = 0;
+    for (uint64_t i = 0; i < blocks; ++i)
+      all += one(i);
+    return makespan(blocks, slots, one, all);
+  };
+  EXPECT_DOUBLE_EQ(span(1000, 108, time), inOrder(1000, 108, time));
+  EXPECT_DOUBLE_EQ(span(50, 108, time), inOrder(50, 108, time));
+  EXPECT_EQ(span(0, 108, time), 0);
   // The long ones last: all others wait for them.
   const auto rising = [](uint64_t i) { return i < 900 ? 1.0 : 100.0; };
-  EXPECT_DOUBLE_EQ(makespan(901, 100, rising), 109);
+  EXPECT_DOUBLE_EQ(span(901, 100, rising), 109);
   const auto falling = [](uint64_t i) { return i < 1 ? 100.0 : 1.0; };
-  EXPECT_DOUBLE_EQ(makespan(901, 100, falling), 100);
+  EXPECT_DOUBLE_EQ(span(901, 100, falling), 100);
   // Of many blocks some are looked at.
-  EXPECT_NEAR(makespan(100000, 108, time) / inOrder(100000, 108, time), 1,
-              0.01);
+  EXPECT_NEAR(span(100000, 108, time) / inOrder(100000, 108, time), 1, 0.01);
 }
 
 // 109 blocks on 108 SMs take as long as 216.
@@ -195,6 +201,42 @@ TEST(CostModel, LastWaveAndFloors) {
   profile.samples[0].work[WorkSectors] = 2.039e9 / 32;
   profile.grid = {1, 1, 1};
   EXPECT_GE(time(), 1000);
+}
+
+// Rates of the white paper and of the measured L2, by hand.
+TEST(CostModel, FloorsAreTheWorkOfAllBlocksOverPublishedRates) {
+  const GpuData &a100 = findGpu("a100");
+  Work work = workWith(WorkTensor, 1024.0 * 1410 * 3);
+  work[WorkShared] = 1410 * 2;
+  work[unsigned(Class::Special)] = 0.9 * 1410 / 2;
+  work[WorkSectors] = 3831.0 * 1410 / 32 / 108;
+  LaunchProfile profile = profileOf(work, {108, 1, 1});
+  profile.bytes = 2.039e3 / 2; // half a nanosecond
+  const std::vector<Floor> floors = floorsOf(profile, a100);
+  ASSERT_EQ(floors.size(), 6u);
+  const std::pair<const char *, double> wanted[] = {{"tensor", 3},
+                                                    {"shared memory", 2},
+                                                    {"L2", 1},
+                                                    {"special functions", 0.9},
+                                                    {"instructions", 0.1125},
+                                                    {"memory", 0.0005}};
+  for (size_t i = 0; i < floors.size(); ++i) {
+    EXPECT_NEAR(floors[i].microseconds, wanted[i].second, 1e-9) << i;
+    EXPECT_EQ(floors[i].unit, wanted[i].first);
+  }
+  EXPECT_GE(predict(profile, a100, ideal).microseconds, 3);
+  EXPECT_EQ(uncheckedPart(profile, a100), "");
+}
+
+TEST(CostModel, NoPublishedTimeChecksMmaSyncOnHopper) {
+  LaunchProfile profile = profileOf(workWith(WorkTensor, 1e6), {1, 1, 1});
+  const GpuData &h100 = findGpu("h100");
+  EXPECT_EQ(uncheckedPart(profile, h100),
+            "no published time checks the rate of mma.sync on this GPU");
+  profile.warpgroup = true;
+  EXPECT_EQ(uncheckedPart(profile, h100), "");
+  EXPECT_EQ(uncheckedPart(profileOf(workWith(WorkShared, 9), {1, 1, 1}), h100),
+            "");
 }
 
 // A triangle of work along x: the mean block is the middle one, and half of
