@@ -7,6 +7,7 @@
 #include "language/pattern/Differentiate.h"
 #include "language/pattern/Simplify.h"
 #include "language/pattern/Straighten.h"
+#include "language/pattern/UniformType.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ public:
     if (needed.empty())
       return;
     StraightenOptions options;
+    options.bools = boolParameters(pattern);
     options.remedy = "write " + needed + " in the module";
     const StraightPath path = straighten(*pattern.module, modify, options);
     if (!pattern.modifyGrad)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Straighten.h"
 
+#include "language/pattern/RunTimeNumbers.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -92,11 +93,16 @@ private:
   }
 
   [[noreturn]] void
-  fail(const SourceRange &range, const std::string &what,
-       DiagnosticId id = DiagnosticId::UnsupportedSyntax) const {
+  fail(const SourceRange &range, const std::string &what) const {
+    fail(range, what, options.remedy);
+  }
+
+  [[noreturn]] void fail(const SourceRange &range, const std::string &what,
+                         const std::string &remedy) const {
     Diagnostic diagnostic =
-        Diagnostic::make(id, current ? current->file : root.file, range,
-                         "`" + root.name + "` " + what, options.remedy);
+        Diagnostic::make(DiagnosticId::UnsupportedSyntax,
+                         current ? current->file : root.file, range,
+                         "`" + root.name + "` " + what, remedy);
     diagnostic.callers.assign(calls.rbegin(), calls.rend());
     throw CompileError({std::move(diagnostic)});
   }
@@ -133,19 +139,21 @@ private:
     if (const auto *result = stmt.as<Return>()) {
       if (!result->value)
         fail(stmt.range, "does not return a value");
-      return expr(*result->value, names);
+      return runTimeNumber(expr(*result->value, names));
     }
     if (const auto *assign = stmt.as<Assign>()) {
       for (const ExprPtr &target : assign->targets)
         bind(*target, *assign->value, names);
     } else if (const auto *annotated = stmt.as<AnnAssign>()) {
       if (annotated->value)
-        bind(*annotated->target, *annotated->value, names);
+        bind(*annotated->target, *annotated->value, names,
+             lastName(*annotated->annotation) == "constexpr");
     } else if (const auto *augmented = stmt.as<AugAssign>()) {
       const SymbolPtr old = expr(*augmented->target, names);
       setName(*augmented->target,
-              makeBinary(augmented->op, old, expr(*augmented->value, names),
-                         stmt.range),
+              runTimeNumber(binary(augmented->op, old,
+                                   expr(*augmented->value, names),
+                                   stmt.range)),
               names);
     } else if (const auto *branch = stmt.as<If>()) {
       return block(decide(*branch->test, names) ? branch->body : branch->orelse,
@@ -174,10 +182,35 @@ private:
                       std::to_string(maxSymbolSize) + " operations");
   }
 
-  void bind(const Expr &target, const Expr &value, Environment &names) {
+  // A compile-time number that a name or a `return` receives is a number of the
+  // run time from there on.
+  SymbolPtr runTimeNumber(SymbolPtr value) const {
+    return hasCompileTimeText(*value, runTime) ? makeRunTime(value) : value;
+  }
+
+  SymbolPtr binary(BinaryOp op, SymbolPtr a, SymbolPtr b,
+                   const SourceRange &range) const {
+    if (op == BinaryOp::FloorDiv || op == BinaryOp::Mod)
+      if (isTruncated(*a, *b))
+        return truncatedDivision(op, a, b, range);
+    return makeBinary(op, std::move(a), std::move(b), range);
+  }
+
+  // True if the kernel divides numbers of the run time and the derived text
+  // would divide compile-time values.
+  bool isTruncated(const Symbol &a, const Symbol &b) const {
+    return (a.isRunTime || b.isRunTime) && hasCompileTimeText(a, runTime) &&
+           hasCompileTimeText(b, runTime);
+  }
+
+  void bind(const Expr &target, const Expr &value, Environment &names,
+            bool isConstexpr = false) {
     const auto *targets = target.as<TupleExpr>();
-    if (!targets)
-      return setName(target, expr(value, names), names);
+    if (!targets) {
+      const SymbolPtr result = expr(value, names);
+      return setName(target, isConstexpr ? result : runTimeNumber(result),
+                     names);
+    }
     const auto *values = value.as<TupleExpr>();
     if (!values || values->elements.size() != targets->elements.size())
       fail(value.range, "unpacks a value that is not written as a tuple");
@@ -185,7 +218,7 @@ private:
     for (const ExprPtr &element : values->elements)
       results.push_back(expr(*element, names));
     for (size_t i = 0; i < results.size(); ++i)
-      setName(*targets->elements[i], results[i], names);
+      setName(*targets->elements[i], runTimeNumber(results[i]), names);
   }
 
   // The truth of a compile-time condition. Throws Undecided if this path does
@@ -231,8 +264,8 @@ private:
       return makeConstant(node.to<Constant>().value, node.range);
     case ExprKind::BinOp: {
       SymbolPtr left = expr(*node.to<BinOp>().left, names);
-      return makeBinary(node.to<BinOp>().op, std::move(left),
-                        expr(*node.to<BinOp>().right, names), node.range);
+      return binary(node.to<BinOp>().op, std::move(left),
+                    expr(*node.to<BinOp>().right, names), node.range);
     }
     case ExprKind::UnaryOp:
       return unary(node.to<UnaryOpExpr>(), names);
@@ -265,11 +298,23 @@ private:
     case UnaryOp::Neg:
       return makeUnary(SymbolKind::Negate, std::move(operand), node.range);
     case UnaryOp::Invert:
-      return makeUnary(SymbolKind::Invert, std::move(operand), node.range);
+      return inverted(std::move(operand), node.range);
     case UnaryOp::Not:
       return makeUnary(SymbolKind::Not, std::move(operand), node.range);
     }
     return operand;
+  }
+
+  // `~` negates a bool of the run time. Of a compile-time bool Python makes a
+  // number, ~True is -2, which counts as true.
+  SymbolPtr inverted(SymbolPtr operand, const SourceRange &range) const {
+    if (!hasCompileTimeText(*operand, runTime) ||
+        !isTruthValue(*operand, options.bools))
+      return makeUnary(SymbolKind::Invert, std::move(operand), range);
+    if (!operand->isRunTime)
+      fail(range, "inverts a compile-time bool, whose `~` is a number",
+           "write `not " + print(*operand).in(Binding::Not) + "`");
+    return makeUnary(SymbolKind::Not, std::move(operand), range);
   }
 
   SymbolPtr logic(const BoolOp &node, Environment &names) {
@@ -345,6 +390,15 @@ private:
                                  "`, which the derivation does not know");
     for (const ExprPtr &argument : node.arguments)
       operands.push_back(expr(*argument, names));
+    if (last == "cdiv" && isKnown && operands.size() == 2 &&
+        isTruncated(*operands[0], *operands[1]))
+      return truncatedDivision(
+          BinaryOp::FloorDiv,
+          makeBinary(
+              BinaryOp::Sub,
+              makeBinary(BinaryOp::Add, operands[0], operands[1], node.range),
+              makeConstant(Int(1)), node.range),
+          operands[1], node.range);
     if (isKnown)
       return makeCall(last, method ? "tl." + last : dump(*node.function),
                       std::move(operands), node.range);

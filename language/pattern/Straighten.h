@@ -28,6 +28,8 @@ struct StraightenOptions {
   // without a name, and a run-time `if` is an error.
   bool isPredicate = false;
   std::string remedy; // "write sees_tile, key_range and query_range"
+  // Names of parameters that are bools.
+  std::vector<std::string> bools;
 };
 
 // Replaces assignments by their values, calls of functions of the same module

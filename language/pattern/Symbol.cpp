@@ -13,8 +13,10 @@ Symbol::Symbol(SymbolKind kind, SourceRange range,
                std::vector<SymbolPtr> operands)
     : kind(kind), operands(std::move(operands)), range(range) {
   constexpr size_t most = size_t(1) << 40;
-  for (const SymbolPtr &operand : this->operands)
+  for (const SymbolPtr &operand : this->operands) {
     size = std::min(size + operand->size, most);
+    isRunTime |= operand->isRunTime;
+  }
 }
 
 static std::shared_ptr<Symbol> make(SymbolKind kind, SourceRange range,
@@ -38,10 +40,24 @@ static bool isConstant(const SymbolPtr &symbol) {
   return symbol->kind == SymbolKind::Constant;
 }
 
+SymbolPtr makeRunTime(const SymbolPtr &value) {
+  auto symbol = std::make_shared<Symbol>(*value);
+  symbol->isRunTime = true;
+  return symbol;
+}
+
+// A constant that is computed from numbers of the run time is one of them.
+static SymbolPtr foldedConstant(Value value, SourceRange range,
+                                bool isRunTime) {
+  const SymbolPtr symbol = makeConstant(std::move(value), range);
+  return isRunTime ? makeRunTime(symbol) : symbol;
+}
+
 SymbolPtr makeBinary(BinaryOp op, SymbolPtr a, SymbolPtr b, SourceRange range) {
   if (isConstant(a) && isConstant(b)) {
     try {
-      return makeConstant(applyBinary(op, a->value, b->value), range);
+      return foldedConstant(applyBinary(op, a->value, b->value), range,
+                            a->isRunTime || b->isRunTime);
     } catch (const ValueProblem &) {
       // The compiler reports it where the function is compiled.
     }
@@ -57,7 +73,7 @@ SymbolPtr makeUnary(SymbolKind kind, SymbolPtr a, SourceRange range) {
                        : kind == SymbolKind::Invert ? UnaryOp::Invert
                                                     : UnaryOp::Not;
     try {
-      return makeConstant(applyUnary(op, a->value), range);
+      return foldedConstant(applyUnary(op, a->value), range, a->isRunTime);
     } catch (const ValueProblem &) {
       // As above.
     }

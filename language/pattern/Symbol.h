@@ -48,6 +48,9 @@ struct Symbol {
   // Where the expression is written; an unknown range for derived symbols.
   SourceRange range;
   size_t size = 1; // of the text, in symbols
+  // A name or a `return` made it a number of the run time, even if it consists
+  // of compile-time values alone: its `//` and `%` truncate (RunTimeNumbers.h).
+  bool isRunTime = false;
 
   Symbol() = default;
   Symbol(SymbolKind kind, SourceRange range, std::vector<SymbolPtr> operands);
@@ -66,6 +69,8 @@ SymbolPtr makeCompare(CompareOp op, SymbolPtr a, SymbolPtr b,
 // value.to(type), written as in the source.
 SymbolPtr makeCast(SymbolPtr value, std::string type, std::string written,
                    SourceRange range = {});
+// The value after a name or a `return` received it, see isRunTime.
+SymbolPtr makeRunTime(const SymbolPtr &value);
 // a if condition else b
 SymbolPtr makeChoice(SymbolPtr condition, SymbolPtr a, SymbolPtr b,
                      SourceRange range = {});

@@ -8,6 +8,14 @@
 
 namespace tessera::language {
 
+std::vector<std::string> boolParameters(const Pattern &pattern) {
+  std::vector<std::string> names;
+  for (const PatternParameter &parameter : pattern.parameters)
+    if (parameter.defaultValue.is<bool>())
+      names.push_back(parameter.name);
+  return names;
+}
+
 bool isWideInteger(const std::string &type) {
   return type == "i32" || type == "i64";
 }

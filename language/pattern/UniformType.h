@@ -15,6 +15,9 @@ enum class UniformType { Integer, Truth, Other };
 // The type of a symbol that mentions neither t, pos nor head.
 UniformType typeOfUniform(const Pattern &pattern, const Symbol &symbol);
 
+// Names of the parameters that are bools.
+std::vector<std::string> boolParameters(const Pattern &pattern);
+
 // True for the types that positions are cast to without loss.
 bool isWideInteger(const std::string &type);
 // True for a call of min or max, in any spelling, with two operands.

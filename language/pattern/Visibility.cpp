@@ -7,6 +7,7 @@
 #include "language/Parser.h"
 #include "language/pattern/Ranges.h"
 #include "language/pattern/Straighten.h"
+#include "language/pattern/UniformType.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -170,6 +171,7 @@ public:
       return;
     StraightenOptions options;
     options.isPredicate = true;
+    options.bools = boolParameters(pattern);
     options.remedy = "write sees_tile, key_range and query_range in the module";
     const StraightPath path = straighten(*pattern.module, sees, options);
     if (!pattern.seesTile)

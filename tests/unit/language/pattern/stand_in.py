@@ -115,8 +115,17 @@ tl = types.SimpleNamespace(
     maximum=lambda a, b: Tile(np.maximum(plain(a), plain(b))), cdiv=lambda a, b: (a + b - 1) // b)
 
 
+def run_time(value):
+    """What a name or a `return` receives: an integer becomes a number of the run time."""
+    if isinstance(value, tuple):
+        return tuple(map(run_time, value))
+    return Tile(value) if type(value) is int else value
+
+
 class Logic(ast.NodeTransformer):
-    """`and`, `or`, `not` and chained comparisons, element by element as kernels have them."""
+    """`and`, `or`, `not` and chained comparisons, element by element as kernels have them; names and results are numbers of the run
+    time."""
+    depth = 0
 
     def call(self, name, *operands):
         return ast.Call(ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load()), list(operands), [])
@@ -138,13 +147,27 @@ class Logic(ast.NodeTransformer):
         parts = [ast.Compare(a, [op], [b]) for a, op, b in zip(operands, node.ops, operands[1:])]
         return self.call("logical_and", *parts) if len(parts) == 2 else parts[0] if len(parts) == 1 else node
 
+    def visit_FunctionDef(self, node):
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    def visit_Assign(self, node):
+        self.generic_visit(node)
+        if self.depth:
+            node.value = ast.Call(ast.Name("run_time", ast.Load()), [node.value], [])
+        return node
+
+    visit_Return = visit_Assign
+
     def visit_Constant(self, node):
         return self.call("bool_", node) if isinstance(node.value, bool) else node
 
 
 def load(*texts):
     """The names that the texts define, run one after the other."""
-    names = {"np": np, "tl": tl, "triton": types.SimpleNamespace(jit=lambda f: f)}
+    names = {"np": np, "tl": tl, "run_time": run_time, "triton": types.SimpleNamespace(jit=lambda f: f)}
     for text in texts:
         lines = [line for line in text.splitlines() if not line.startswith(("import ", "from "))]
         exec(compile(ast.fix_missing_locations(Logic().visit(ast.parse("\n".join(lines)))), "text", "exec"), names)

@@ -181,6 +181,19 @@ def test_expression(expression):
     assert checked == 60
 
 
+@pytest.mark.parametrize("lines", (
+    "x = b - 7\n    return pos < t - x // 2", "x = -7\n    return pos < t - x // 2", "x = b\n    return pos <= t + x % 4",
+    "x = -7\n    return pos <= t + x % a", "x = b - 7\n    x += 1\n    return pos < t - x // a", "x = -7\n    return pos < t - tl.cdiv(x, 3)",
+    "x: tl.constexpr = b - 7\n    return pos < t - x // 2", "x = a\n    return pos < t + (-7) // x", "return pos < t - half(b - 7) // 2",
+    "x, y = b, -9\n    return (pos < t + x // 3) & (pos > y // 2 - t)", "x = b\n    if x // 2 == -1:\n        return pos < t\n    return pos > t",
+))
+def test_a_name_makes_a_number_of_the_run_time(lines):
+    """Its divisions truncate, those of parameters round down."""
+    helper = "@triton.jit\ndef half(x: tl.constexpr):\n    return x // 2\n\n\n"
+    checked, _ = check_patterns([helper + HEAD.replace("return ", lines) + "\n"] * 20, 5)
+    assert checked > 50
+
+
 def pattern_of(expression, **defaults):
     """A pattern whose parameters are constexprs; `prefix` is a value of the sequence."""
     constexprs = {name: value for name, value in defaults.items() if name != "prefix"}
