@@ -92,8 +92,15 @@ def backward_kv(q, k, v, do, lse, delta, dk, dv, sink, learned, CU, nseq, scale,
     group = tl.program_id(0).to(tl.int64)
     if n >= length:
         return
+    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    gradient_of_keys(q, k, v, do, lse, delta, dk, dv, sink, learned, start, length, n, group, scale,
+                     pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence), pattern, size, SPLIT)
+
+
+@triton.jit
+def gradient_of_keys(q, k, v, do, lse, delta, dk, dv, sink, learned, start, length, n, group, scale, extra, pattern, size, SPLIT: tl.constexpr):
+    """`backward_kv` for the tile of keys from position n of the sequence of `length` tokens from `start` on."""
     head0 = tl.program_id(0) * size.G
-    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence)
     lowest, full_first, full_past, past = pattern.queries(n, tl.minimum(n + size.BN, length) - 1, length, head0, head0 + size.G - 1,
                                                           extra)
     sum1, sum2, sumv = sum_queries(q, k, v, do, lse, delta, sink, learned, start, length, start, length, n, group, lowest, full_first, full_past,

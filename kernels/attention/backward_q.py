@@ -138,6 +138,15 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
         return
     key0, keys = key_range(KEYS, sequence, start, length)
     tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), key0, keys, size.G, size.BM)
+    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, tile, first, length, scale,
+                     pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence), pattern, size, SPLIT, ACCUMULATE)
+
+
+@triton.jit
+def gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, tile, first, length, scale, extra, pattern, size,
+                     SPLIT: tl.constexpr, ACCUMULATE: tl.constexpr):
+    """`backward_q` for the tile of queries from position `first` of a sequence of `length` tokens on."""
     q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
     q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
     do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
@@ -145,7 +154,6 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
     total, share = log_denominator(lse, sink, tile, size.G)
     change = load_row_values(delta, tile, size.G)
     head0 = tl.program_id(1) * size.G
-    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence)
     lowest, full_first, full_past, past = pattern.keys(first, tl.minimum(first + size.BM // size.G, length) - 1, length, head0,
                                                        head0 + size.G - 1, extra)
     lowest = lowest // size.BN * size.BN

@@ -31,9 +31,16 @@ def decode(q, k, v, o, strides, sink, learned, begin, end, scale, pattern, size)
     values = of_sequence(v, strides[2])
     q1 = load_queries(rows, tile, size.G, 0, size.D, size.DP)
     q2 = load_queries(rows, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
+    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    decode_tile(q1, q2, keys, values, of_sequence(o, strides[3]), sink, learned, tile, first, end, scale,
+                pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(2)), pattern, size)
+
+
+@triton.jit
+def decode_tile(q1, q2, keys, values, o, sink, learned, tile, first, end, scale, extra, pattern, size):
+    """`decode` for the tile of new tokens from position `first` on, with queries q1 and q2, of a cache of `end` tokens."""
     number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
     head0 = tl.program_id(1) * size.G
-    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(2))
     lowest, full_first, full_past, past = pattern.keys(first, tl.minimum(first + size.BM // size.G, end) - 1, end, head0,
                                                        head0 + size.G - 1, extra)
     lowest = lowest // size.BN * size.BN
@@ -50,7 +57,7 @@ def decode(q, k, v, o, strides, sink, learned, begin, end, scale, pattern, size)
     if sink is not None:
         weight = total + tl.exp2(load_row_values(sink, tile, size.G) * LOG2E - peak)
     value, sums = finish(peak, total, acc, weight)
-    base, offs = row_pointer(of_sequence(o, strides[3]), tile, size.G)
+    base, offs = row_pointer(o, tile, size.G)
     store_rows(base, offs, value, size.E, size.EP, tile.live)
 
 
@@ -59,6 +66,6 @@ def first_reader(out, begin, end, heads, pattern):
     """Stores the lowest position of a query that attends to any of the keys begin .. end-1, or `begin` if that is lower. The program id
     is the sequence, which has `end` tokens."""
     sequence = tl.program_id(0)
-    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence)
-    first, full_first, full_past, past = pattern.queries(begin, end - 1, end, 0, heads - 1, extra)
+    first, full_first, full_past, past = pattern.queries(begin, end - 1, end, 0, heads - 1,
+                                                         pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence))
     tl.store(out + sequence, tl.minimum(tl.where(first < past, first, begin), begin))

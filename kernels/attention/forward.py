@@ -61,11 +61,18 @@ def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLI
         return
     key0, keys = key_range(KEYS, sequence, start, length)
     tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), key0, keys, size.G, size.BM)
+    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    forward_tile(q, k, v, o, lse, sink, learned, tile, first, length, scale,
+                 pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence), pattern, size, SPLIT)
+
+
+@triton.jit
+def forward_tile(q, k, v, o, lse, sink, learned, tile, first, length, scale, extra, pattern, size, SPLIT: tl.constexpr):
+    """`forward` for the tile of queries from position `first` of a sequence of `length` tokens on."""
     q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
     q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
     number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
     head0 = tl.program_id(1) * size.G
-    extra = pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence)
     lowest, full_first, full_past, past = pattern.keys(first, tl.minimum(first + size.BM // size.G, length) - 1, length, head0,
                                                        head0 + size.G - 1, extra)
     lowest = lowest // size.BN * size.BN

@@ -1,0 +1,58 @@
+# tests/patterns/masks/masks_test.py - random patterns through the op: a fixed range of seeds, and functions that were wrong once.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import mask_case  # noqa: E402
+
+PARAMETERS = {"near": 5, "far": 5, "low": -7, "flag": False, "other": True, "ratio": 0.5, "mode": "left"}
+HEAD = f"""import triton
+import triton.language as tl
+
+
+@triton.jit
+def half(x: tl.constexpr):
+    return x // 2
+
+
+# tessera: pattern({", ".join(f"{name}={value!r}" for name, value in PARAMETERS.items())})
+# tessera: per_sequence(prefix=i32)
+@triton.jit
+def sees(t, pos, prefix, {", ".join(name + ": tl.constexpr" for name in PARAMETERS)}):
+"""
+
+
+def check(folder, body, seed=1):
+    lengths = [40, 0, 1, 70]
+    case = mask_case.Case(HEAD + "".join(f"    {line}\n" for line in body), PARAMETERS, {}, {"prefix": [9, 0, 1, 33]}, lengths, 2, 1, seed)
+    assert not (wrong := mask_case.run(case, folder)), f"{wrong}\n{case.describe()}"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_pattern(tmp_path, seed):
+    case = mask_case.grow(seed)
+    assert not (wrong := mask_case.run(case, tmp_path)), f"{wrong}\n{case.describe()}"
+
+
+@pytest.mark.parametrize("tests", [
+    ("flag", "near == far"), ("near != far", "near < far"), ("not other", "not (near > far)"), ("flag and other", "flag or other"),
+    ("ratio > 0.75", "ratio < 0.75"), ('mode == "right"', 'mode != "right"'), ("near + low > 0", "low // 2 == -4"), ("flag == other", "flag != other"),
+], ids=lambda tests: tests[0])
+def test_parameters_decide_between_results_of_different_shapes(tmp_path, tests):
+    """Parameters are known at compile time: an arm that is not taken has no part in the result."""
+    check(tmp_path, [f"if {tests[0]}:", "    return pos < prefix", f"if {tests[1]}:", "    x = pos", "else:", "    x = t - pos",
+                     "return (x >= 3) & (x - t < 8)"])
+
+
+@pytest.mark.parametrize("body", [
+    ["return pos <= t + low // 2"], ["return pos <= t + low % 4 - 3"], ["x = low", "return pos <= t + x // 2"], ["x = -7", "return pos <= t + x // 2"],
+    ["x: tl.constexpr = low", "return pos <= t + x // 2"], ["return pos <= t + half(low) // 2"], ["x = low", "x += 2", "return pos <= t + x % 3"],
+    ["x = low", "return pos <= t + tl.cdiv(x, 3)"],
+], ids=lambda body: "; ".join(body))
+def test_divisions_of_negative_numbers(tmp_path, body):
+    """Those of parameters round down, as in Python. A name or a `return` makes a number of the run time, whose divisions truncate."""
+    check(tmp_path, body)
