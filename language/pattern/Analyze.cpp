@@ -50,8 +50,8 @@ public:
   explicit Analyzer(const Pattern &pattern) : pattern(pattern) {}
 
   AnalyzedFormula run(const SymbolPtr &result) {
-    FormulaPtr formula = condition(quantity(result));
-    return {std::move(formula), std::move(positive)};
+    const Quantity value = quantity(result);
+    return {condition(value), std::move(positive), value.isInteger()};
   }
 
 private:
@@ -195,7 +195,8 @@ private:
   FormulaPtr uniformTruth(const SymbolPtr &symbol) const {
     if (symbol->kind == SymbolKind::Constant)
       return truthFormula(symbol->value.truth());
-    if (symbol->kind == SymbolKind::Not &&
+    if ((symbol->kind == SymbolKind::Not ||
+         symbol->kind == SymbolKind::Invert) &&
         typeOfUniform(pattern, *symbol->operands[0]) == UniformType::Truth)
       return negateFormula(uniformTruth(symbol->operands[0]));
     const bool isAnd =

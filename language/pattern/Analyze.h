@@ -16,6 +16,8 @@ struct AnalyzedFormula {
   // Values that the formula assumes to be positive, such as the divisor in
   // t // block. Where one is not, nothing is known about the formula.
   std::vector<Phrase> positive;
+  // The result is an integer, which cannot be joined with other conditions.
+  bool isInteger = false;
 };
 
 // `result` is what `sees` of the pattern returns.

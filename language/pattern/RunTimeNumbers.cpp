@@ -54,10 +54,9 @@ bool isTruthValue(const Symbol &symbol, const std::vector<std::string> &bools) {
   default:
     return false;
   }
-  return std::all_of(symbol.operands.begin() + ptrdiff_t(first),
-                     symbol.operands.end(), [&](const SymbolPtr &operand) {
-                       return isTruthValue(*operand, bools);
-                     });
+  return std::all_of(
+      symbol.operands.begin() + ptrdiff_t(first), symbol.operands.end(),
+      [&](const SymbolPtr &operand) { return isTruthValue(*operand, bools); });
 }
 
 static SymbolPtr isNegative(const SymbolPtr &a) {

@@ -1,11 +1,11 @@
-// language/pattern/RunTimeNumbers.h - divisions of compile-time values that became
-// numbers of the run time.
+// language/pattern/RunTimeNumbers.h - divisions of compile-time values that
+// became numbers of the run time.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // `x = near - 7` makes a number of the run time: `x // 2` truncates toward zero
-// in the kernel. The derived text substitutes `near - 7` for x, where `//` would
-// round down as Python does.
+// in the kernel. The derived text substitutes `near - 7` for x, where `//`
+// would round down as Python does.
 #pragma once
 
 #include "language/pattern/Symbol.h"

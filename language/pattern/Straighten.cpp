@@ -5,6 +5,7 @@
 
 #include "language/pattern/RunTimeNumbers.h"
 #include "support/Error.h"
+#include "support/Names.h"
 
 #include <algorithm>
 #include <array>
@@ -92,17 +93,16 @@ private:
     return explore();
   }
 
-  [[noreturn]] void
-  fail(const SourceRange &range, const std::string &what) const {
+  [[noreturn]] void fail(const SourceRange &range,
+                         const std::string &what) const {
     fail(range, what, options.remedy);
   }
 
   [[noreturn]] void fail(const SourceRange &range, const std::string &what,
                          const std::string &remedy) const {
-    Diagnostic diagnostic =
-        Diagnostic::make(DiagnosticId::UnsupportedSyntax,
-                         current ? current->file : root.file, range,
-                         "`" + root.name + "` " + what, remedy);
+    Diagnostic diagnostic = Diagnostic::make(
+        DiagnosticId::UnsupportedSyntax, current ? current->file : root.file,
+        range, "`" + root.name + "` " + what, remedy);
     diagnostic.callers.assign(calls.rbegin(), calls.rend());
     throw CompileError({std::move(diagnostic)});
   }
@@ -152,8 +152,7 @@ private:
       const SymbolPtr old = expr(*augmented->target, names);
       setName(*augmented->target,
               runTimeNumber(binary(augmented->op, old,
-                                   expr(*augmented->value, names),
-                                   stmt.range)),
+                                   expr(*augmented->value, names), stmt.range)),
               names);
     } else if (const auto *branch = stmt.as<If>()) {
       return block(decide(*branch->test, names) ? branch->body : branch->orelse,
@@ -287,7 +286,12 @@ private:
       return known->second;
     if (isModuleConstant(module, node.id))
       return makeName(node.id, node.range);
-    fail(node.range, "uses `" + node.id + "`, which is not defined");
+    std::vector<std::string> known = moduleNames(module);
+    for (const auto &[other, value] : names)
+      known.push_back(other);
+    const std::string nearest = nearestName(node.id, known);
+    fail(node.range, "uses `" + node.id + "`, which is not defined",
+         nearest.empty() ? options.remedy : "did you mean `" + nearest + "`?");
   }
 
   SymbolPtr unary(const UnaryOpExpr &node, Environment &names) {
@@ -381,7 +385,10 @@ private:
     const std::string last = lastName(*node.function);
     if (!method && last == "cast" && !node.arguments.empty())
       return cast(node, expr(*node.arguments[0], names));
-    const bool isKnown = isKnownFunction(last) && node.keywords.empty();
+    // tl.max is a reduction; max of Python compares two numbers.
+    const bool isReduction = !name && (last == "max" || last == "min");
+    const bool isKnown =
+        isKnownFunction(last) && !isReduction && node.keywords.empty();
     if (!isKnown && options.isPredicate)
       fail(node.range, readsMemory(last)
                            ? "reads memory: it may depend on positions and "
@@ -392,13 +399,12 @@ private:
       operands.push_back(expr(*argument, names));
     if (last == "cdiv" && isKnown && operands.size() == 2 &&
         isTruncated(*operands[0], *operands[1]))
-      return truncatedDivision(
-          BinaryOp::FloorDiv,
-          makeBinary(
-              BinaryOp::Sub,
-              makeBinary(BinaryOp::Add, operands[0], operands[1], node.range),
-              makeConstant(Int(1)), node.range),
-          operands[1], node.range);
+      return truncatedDivision(BinaryOp::FloorDiv,
+                               makeBinary(BinaryOp::Sub,
+                                          makeBinary(BinaryOp::Add, operands[0],
+                                                     operands[1], node.range),
+                                          makeConstant(Int(1)), node.range),
+                               operands[1], node.range);
     if (isKnown)
       return makeCall(last, method ? "tl." + last : dump(*node.function),
                       std::move(operands), node.range);

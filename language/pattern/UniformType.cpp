@@ -65,8 +65,12 @@ public:
           joinTypes(symbol, 0) == UniformType::Truth)
         return UniformType::Truth;
       [[fallthrough]];
-    case SymbolKind::Negate:
     case SymbolKind::Invert:
+      // A bool of the run time: Straighten.cpp refuses others.
+      if (joinTypes(symbol, 0) == UniformType::Truth)
+        return UniformType::Truth;
+      [[fallthrough]];
+    case SymbolKind::Negate:
       return joinTypes(symbol, 0) == UniformType::Other ? UniformType::Other
                                                         : UniformType::Integer;
     case SymbolKind::Choice:

@@ -198,10 +198,23 @@ private:
       result.text += "    " + line + "\n";
   }
 
+  AnalyzedFormula analyzed(const SymbolPtr &value) const {
+    AnalyzedFormula formula = analyze(pattern, value);
+    const bool isText =
+        value->kind == SymbolKind::Constant && value->value.is<std::string>();
+    if (formula.isInteger || isText)
+      throw CompileError({Diagnostic::make(
+          DiagnosticId::InvalidHint, pattern.module->file,
+          value->range.line ? value->range : sees.nameRange,
+          std::string("`sees` returns a ") + (isText ? "text" : "number"),
+          "return a condition, for example a comparison with != 0")});
+    return formula;
+  }
+
   // The conditions of the path as `if` and `else`, with the lines of each leaf.
   Lines branches(const StraightPath &path, Leaf leaf, bool isOnly) {
     if (!path.condition)
-      return (this->*leaf)(analyze(pattern, path.result), isOnly);
+      return (this->*leaf)(analyzed(path.result), isOnly);
     const Lines yes = branches(*path.yes, leaf, false);
     const Lines no = branches(*path.no, leaf, false);
     if (yes == no)

@@ -85,6 +85,14 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
     (WINDOW.replace("=64", "=2**31"), "mine.py", "mine.py:5:", "HINT"),
     (WINDOW.replace("=64", "=2147483647"), "mine.py", "mine.py:5:", "outside of -2^30 to 2^30"),
     (WINDOW.replace("(pos <= t) & (t - pos < window)", "(t - pos) // window"), "mine.py", "mine.py:8:", "`sees` returns a number"),
+    (WINDOW.replace("window=64", "flag=True").replace("t - pos < window", "~flag").replace("window", "flag"), "mine.py", "mine.py:8:",
+     "inverts a compile-time bool"),
+    (WINDOW.replace("return", "x = (t - pos) //").replace("(pos <= t) & (t - pos < window)", "window\n    return x"), "mine.py", "mine.py:8:",
+     "`sees` returns a number"),
+    (WINDOW.replace("(pos <= t) & (t - pos < window)", "pos <= t if window > 3 else 'none'").replace("=64", "=2"), "mine.py", "mine.py:8:",
+     "`sees` returns a text"),
+    (WINDOW.replace("t - pos < window", "t - pos < windw"), "mine.py", "mine.py:8:", "did you mean `window`?"),
+    (WINDOW.replace("t - pos < window", "tl.max(t - pos, 1) < window"), "mine.py", "mine.py:8:", "calls `tl.max`, which the derivation does not know"),
     (WINDOW + "\n\n@triton.jit\ndef mine_mask(x):\n    return x\n", "mine.py", "mine.py:12:", "the kernels of a pattern define `mine_mask`"),
     (WINDOW + "\nRows = 6\n", "mine.py", "mine.py:10:", "the kernels of a pattern define `Rows`"),
     (BIAS.replace("pattern(cap=5.0)", "pattern()\n# tessera: learned(sink=[Hq])").replace("cap: tl.constexpr", "sink").replace("cap", "sink"),
@@ -99,8 +107,9 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
     (WINDOW, "Rows.py", "Rows.py", "cannot be the name of a pattern"),
     (WINDOW, "forward.py", "forward.py", "cannot be the name of a pattern"),
     (WINDOW, "two words.py", "two words.py", "cannot be the name of a pattern"),
-], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "derived", "core", "sink", "directive",
-     "second_directive", "select", "name_of_select", "mark", "mark_before_a_comment", "keyword", "class", "module", "name"])
+], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "inverted", "number_of_a_name", "text",
+        "undefined", "reduction", "derived", "core", "sink", "directive", "second_directive", "select", "name_of_select", "mark",
+        "mark_before_a_comment", "keyword", "class", "module", "name"])
 def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place, message):
     for verb in ("check", "compile"):
         done = tessera(verb, written(tmp_path, text, name), *(["--list"] if verb == "compile" else []))
