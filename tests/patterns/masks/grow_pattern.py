@@ -102,10 +102,10 @@ class Grower:
             helped = [f"{name}({self.number(1)}, {self.uniform()})" for name, kind in self.helpers.items() if kind == "condition"]
             return self.pick(self.comparison(1), self.comparison(2), self.comparison(1), "(pos <= t)", "(pos <= t)", *self.conditions, *helped)
         x, y = self.condition(depth - 1), self.condition(depth - 1)
-        return self.pick(f"({x} & {y})", f"({x} | {y})", f"({x} & {y})", f"({x} | {y})", f"(~{x})", f"({x} ^ {y})", f"({x} | (not flag))", f"({x} & {self.pick('flag', 'other')})",
-                         f"({x} | {self.pick('flag', 'other')})", f"((pos <= t) & {x})", f"((pos <= t) & {x})",
-                         f"tl.where({self.condition(0)}, {x}, {y})", f"({x} if {self.test()} else {y})", f"({x} == {y})", f"({x} and {y})",
-                         f"({x} or {y})", f"(not {x})")
+        return self.pick(f"({x} & {y})", f"({x} | {y})", f"({x} & {y})", f"({x} | {y})", f"(~{x})", f"({x} ^ {y})", f"({x} | (not flag))",
+                         f"({x} & {self.pick('flag', 'other')})", f"({x} | {self.pick('flag', 'other')})", f"((pos <= t) & {x})",
+                         f"((pos <= t) & {x})", f"tl.where({self.condition(0)}, {x}, {y})", f"({x} if {self.test()} else {y})", f"({x} == {y})",
+                         f"({x} and {y})", f"({x} or {y})", f"(not {x})")
 
     # Statements. --------------------------------------------------------------
 

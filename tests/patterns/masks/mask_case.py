@@ -11,6 +11,8 @@ import torch
 from outliers import close_enough
 
 LIMIT = 1e-5
+# dq and dk are sums of p * (dp - delta), whose terms cancel where a row has a single key: the sizes of the terms are about 1.
+FLOORS = {"dq": 0.1, "dk": 0.1}
 
 
 @dataclasses.dataclass
@@ -98,6 +100,6 @@ def run(case, folder):
     want, sums = pattern_reference.attention(case.text, *wide, case.lengths, case.parameters, case.per_sequence)
     expected = torch.autograd.grad((want * weights).sum(), wide)
     for name, a, b in [("o", o, want), ("lse", lse, sums), *zip(("dq", "dk", "dv"), got, expected)]:
-        if wrong := close_enough(a, b, LIMIT):
+        if wrong := close_enough(a, b, LIMIT, FLOORS.get(name, 0.0)):
             return f"{name}: {wrong}"
     return ""

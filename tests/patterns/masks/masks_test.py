@@ -26,9 +26,13 @@ def sees(t, pos, prefix, {", ".join(name + ": tl.constexpr" for name in PARAMETE
 """
 
 
-def check(folder, body, seed=1):
-    lengths = [40, 0, 1, 70]
-    case = mask_case.Case(HEAD + "".join(f"    {line}\n" for line in body), PARAMETERS, {}, {"prefix": [9, 0, 1, 33]}, lengths, 2, 1, seed)
+def case_of(body, **overrides):
+    text = HEAD + "".join(f"    {line}\n" for line in body)
+    return mask_case.Case(text, {**PARAMETERS, **overrides}, overrides, {"prefix": [9, 0, 1, 33]}, [40, 0, 1, 70], 2, 1)
+
+
+def check(folder, body):
+    case = case_of(body)
     assert not (wrong := mask_case.run(case, folder)), f"{wrong}\n{case.describe()}"
 
 
@@ -56,3 +60,29 @@ def test_parameters_decide_between_results_of_different_shapes(tmp_path, tests):
 def test_divisions_of_negative_numbers(tmp_path, body):
     """Those of parameters round down, as in Python. A name or a `return` makes a number of the run time, whose divisions truncate."""
     check(tmp_path, body)
+
+
+@pytest.mark.parametrize("body", [
+    ["x = other", "return (pos <= t) & ~x"], ["x = near < far", "return (pos <= t) & ~x"], ["x = flag", "x = ~x", "return (pos <= t) & x"],
+    ["return (pos <= t) & ~(prefix > 5)"], ["return (pos <= t) | ~(prefix < 5)"], ["x = prefix < 5", "return (pos <= t) & (~x | flag)"],
+], ids=lambda body: "; ".join(body))
+def test_inverted_truth_values_of_the_run_time(tmp_path, body):
+    check(tmp_path, body)
+
+
+@pytest.mark.parametrize("body", [
+    ["return (pos < 0) & (t > near)"], ["return pos > pos + near"], ["return flag"], ["if flag:", "    return pos <= t", "return False"],
+    ["return pos > t + near"], ["return pos >= t"], ["return other"], ["return pos // low >= t // low"], ["return (t - pos) % low == 0"],
+], ids=lambda body: "; ".join(body))
+def test_unusual_masks(tmp_path, body):
+    """They show no key, later keys alone, or all keys; divisors are negative."""
+    check(tmp_path, body)
+
+
+@pytest.mark.parametrize("expression, message", [
+    ("pos <= t + 8 // near", "division by zero"), ("pos <= t + 8 % near", "by zero"),
+    ("pos + (near + 1) * 3000000000 <= t", "does not fit int32"), ("pos <= t + 99999999999999999999 + near", "does not fit 64 bits"),
+])
+def test_values_of_parameters_that_have_no_result_are_refused(tmp_path, expression, message):
+    wrong = mask_case.run(case_of([f"return {expression}"], near=0), tmp_path)
+    assert wrong.startswith("refused") and message in wrong and "mask_0.py:" in wrong, wrong
