@@ -32,16 +32,29 @@ inline double fusedLossBytes(int64_t tokens, int64_t vocabulary, int64_t dim,
   return bytes;
 }
 
-// True if the backward pass of dense attention on the CPU runs the kernel that
-// computes all gradients in one pass: its programs, one for each key head and
-// sequence, must keep all processors busy, and its heads must be one slice. The
-// machine's processors count, not the threads that are set: a setting of
+// Returns the number of programs that share the queries of a key head and
+// sequence, if the backward pass of attention on the CPU is one kernel that
+// computes all gradients (kernels/attention/backward.py); 0 if it is two
+// kernels. The programs must keep all processors busy, and heads must be one
+// slice. Each share has fp32 sums for all keys, so that there are at most 8.
+// The machine's processors count, not the threads that are set: a setting of
 // threads changes no bit of the result.
-inline bool denseInOnePass(int64_t keyHeads, int64_t sequences,
-                           int64_t keyDim) {
-  const int64_t processors =
-      std::max<int64_t>(1, std::thread::hardware_concurrency());
-  return headSlices(keyDim).tail == 0 && keyHeads * sequences >= 2 * processors;
+inline int64_t onePassShares(int64_t keyHeads, int64_t sequences,
+                             int64_t keyDim) {
+  constexpr int64_t most = 8;
+  const int64_t wanted =
+      2 * std::max<int64_t>(1, std::thread::hardware_concurrency());
+  const int64_t whole = std::max<int64_t>(1, keyHeads * sequences);
+  const int64_t shares = (wanted + whole - 1) / whole;
+  return headSlices(keyDim).tail == 0 && shares <= most ? shares : 0;
+}
+
+// Returns the bytes of the sums of so many shares: the gradients of keys and
+// values in fp32.
+inline double onePassBytes(int64_t shares, int64_t tokens, int64_t keyHeads,
+                           int64_t keyDim, int64_t valueDim) {
+  return 4 * double(shares) * double(tokens) * double(keyHeads) *
+         double(keyDim + valueDim);
 }
 
 } // namespace tessera::runtime

@@ -59,6 +59,17 @@ class LearnedSums(NamedTuple):
 
 
 @triton.jit
+def add_learned(sums, s, p, raw, tile, pos, scale, learned, keep, extra, pattern, G: tl.constexpr):
+    """Adds one tile of keys to the sums; keep is as in probabilities."""
+    head = (tile.group.to(tl.int32) * G + tile.row)[:, None]
+    slope = pattern.learned_grad(s * scale, tile.t[:, None], pos[None, :], head, extra, learned)
+    weighted, product = p * slope, raw * slope
+    if keep is not None:                         # p may be infinite where a key does not count
+        weighted, product = tl.where(keep, weighted, 0.0), tl.where(keep, product, 0.0)
+    return LearnedSums(sums.raw + tl.sum(raw, 1), sums.slope + tl.sum(weighted, 1), sums.product + tl.sum(product, 1))
+
+
+@triton.jit
 def learned_gradient(sums, share, delta):
     """The gradient of each row's learned number, [BM].
 
@@ -91,12 +102,7 @@ def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, su
         raw = p * (tl.dot(do, tl.trans(v1)) - delta[:, None])
     ds = product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
     if pattern.learned_grad is not None:
-        head = (tile.group.to(tl.int32) * size.G + tile.row)[:, None]
-        slope = pattern.learned_grad(s * scale, tile.t[:, None], pos[None, :], head, extra, learned)
-        weighted, product = p * slope, raw * slope
-        if MASKED:                               # p may be infinite where a key does not count
-            weighted, product = tl.where(keep, weighted, 0.0), tl.where(keep, product, 0.0)
-        sums = LearnedSums(sums.raw + tl.sum(raw, 1), sums.slope + tl.sum(weighted, 1), sums.product + tl.sum(product, 1))
+        sums = add_learned(sums, s, p, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
     dq = tl.dot(ds.to(k1.dtype), k1, dq)
     if size.DT:
         dq2 = tl.dot(ds.to(k1.dtype), k2, dq2)
@@ -124,6 +130,15 @@ def store_dq(dq, value, tail, tile, size, ACCUMULATE: tl.constexpr):
     add_rows(base, offs, value, size.D, size.DP, tile.live, ACCUMULATE)
     if size.DT:
         add_rows(base + size.DP, offs, tail, size.D - size.DP, size.DT, tile.live, ACCUMULATE)
+
+
+@triton.jit
+def store_learned(dsink, dlearned, sums, share, delta, tile, size):
+    """Stores the gradients of the tile's sink and learned number, unless they are None."""
+    if dsink is not None:
+        store_row_values(dsink, -share * delta, tile, size.G)
+    if dlearned is not None:
+        store_row_values(dlearned, learned_gradient(sums, share, delta), tile, size.G)
 
 
 @triton.jit
@@ -170,7 +185,4 @@ def gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned
         sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, lowest, past, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
 
     store_dq(dq, sum1 * scale, sum2 * scale, tile, size, ACCUMULATE)
-    if sink is not None:
-        store_row_values(dsink, -share * change, tile, size.G)
-    if learned is not None:
-        store_row_values(dlearned, learned_gradient(row, share, change), tile, size.G)
+    store_learned(dsink, dlearned, row, share, change, tile, size)

@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
-#include "ops/Estimates.h"
 #include "ops/attention/Attention.h"
+#include "ops/attention/Shares.h"
 #include "ops/launch/EmptyTensor.h"
 
 #include <torch/library.h>
@@ -28,21 +28,19 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
   return launchForward(a, {}, "kernels/dense/attn_fwd.py", "dense_fwd");
 }
 
-std::tuple<Tensor, Tensor, Tensor> onePass(const Attention &a,
-                                           const RowGradient &rows) {
-  const auto numbers = a.q.options().dtype(at::kFloat);
-  const Tensor dq = emptyTensor(a.q.sizes(), numbers),
-               dk = emptyTensor(a.k.sizes(), numbers),
-               dv = emptyTensor(a.v.sizes(), numbers);
+std::tuple<Tensor, Tensor, Tensor>
+onePass(const Attention &a, const RowGradient &rows, int64_t shares) {
+  const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
+  const Tensor dk = emptyShares(a.k, shares), dv = emptyShares(a.v, shares);
   Launch launch("kernels/dense/attn_bwd_fused.py", "dense_bwd");
   addRows(launch, a, rows).rows("dq", dq).rows("dk", dk).rows("dv", dv);
   launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
+  launch.integer("T", a.tokens).integer("shares", shares);
   launch.constant("G", a.group).padded("D", "DP", a.keyDim);
   launch.padded("E", "EP", a.valueDim).sequence(a.maxSeqlen);
   wholeTokens(launch, a.group);
-  launch.run(a.keyHeads, a.sequences);
-  const auto type = a.q.scalar_type();
-  return {dq.to(type), dk.to(type), dv.to(type)};
+  launch.run(a.keyHeads, a.sequences, shares);
+  return {dq, sumOfShares(dk, a.k), sumOfShares(dv, a.v)};
 }
 
 std::tuple<Tensor, Tensor, Tensor>
@@ -53,8 +51,9 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Attention a =
       checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
   const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
-  if (takesCpuKernels(a.q) && denseInOnePass(a.keyHeads, a.sequences, a.keyDim))
-    return onePass(a, rows);
+  const int64_t shares = attentionShares(a);
+  if (shares > 0)
+    return onePass(a, rows, shares);
   const char *file = "kernels/dense/attn_bwd.py";
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
   launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");

@@ -38,13 +38,13 @@ def gradients(p, path, stem, k, v, lse, delta, **extra):
     return dq, dk, dv
 
 
-def in_one_pass(p, k, v, lse, delta):
-    """dq, dk, dv of dense attention by the kernel that computes every score once: fp32."""
+def in_one_pass(p, k, v, lse, delta, shares):
+    """dq, dk, dv of dense attention by the kernel that computes every score once."""
     s = p.shape
-    dq, dk, dv = fresh(p.T, p.hq, s.dim), fresh(p.T, s.hkv, s.dim), fresh(p.T, s.hkv, s.vdim)
-    launch("dense/attn_bwd_fused.py", "dense_bwd", (s.hkv, p.B), *rows(p.q, k, v, p.do, lse, delta, dq, dk, dv), p.cu, p.scale,
+    dq, dk, dv = fresh(p.T, p.hq, s.dim, dtype=s.dtype), fresh(shares * p.T, s.hkv, s.dim), fresh(shares * p.T, s.hkv, s.vdim)
+    launch("dense/attn_bwd_fused.py", "dense_bwd", (s.hkv, p.B, shares), *rows(p.q, k, v, p.do, lse, delta, dq, dk, dv), p.cu, p.scale, p.T, shares,
            G=s.group, D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), **p.tiles)
-    return dq, dk, dv
+    return dq, *(x.reshape(shares, p.T, *x.shape[1:]).sum(0) for x in (dk, dv))
 
 
 def compare(what, p, got, k, v, mask, key_lens=None):
@@ -136,7 +136,8 @@ def backward(shape):
         mask = ref.causal_mask(s.hkv) if dense else ref.window_mask(s.hkv, s.w)
         compare(stem + "_bwd", p, got, p.k[2], p.v[2], mask)
         if dense and not p.heads["DT"]:
-            compare("dense_bwd", p, in_one_pass(p, p.k[2], p.v[2], lse, delta), p.k[2], p.v[2], mask)
+            for shares in (1, 3):
+                compare("dense_bwd", p, in_one_pass(p, p.k[2], p.v[2], lse, delta, shares), p.k[2], p.v[2], mask)
         if not dense:
             branches.append(o)
 

@@ -282,6 +282,25 @@ double besidesInLastAttention(const ModelConfig &m) {
   return more;
 }
 
+/// Not on a GPU, nor on a simulated one.
+bool runsOnCpu(const Config &c) {
+  return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
+}
+
+/// The fp32 sums of keys and values in the backward pass of the last layer's
+/// attention, where that is one pass, and the sums of the shares.
+double shareBytes(const Config &c) {
+  const ModelConfig &m = c.model;
+  if (!runsOnCpu(c) || c.kernels == KernelSource::Torch ||
+      isSparse(m, m.layers - 1))
+    return 0;
+  const int64_t shares =
+      runtime::onePassShares(m.kvHeads, c.deviceBatchSize, m.keyDim);
+  return runtime::onePassBytes(shares > 1 ? shares + 1 : shares,
+                               c.deviceBatchSize * c.sequenceLength, m.kvHeads,
+                               m.keyDim, m.valueDim);
+}
+
 /// What logits take: an fp32 copy where they are rounded, log-softmax and the
 /// gradients of both; of a fused loss what the op needs.
 double headBytes(const Config &c) {
@@ -309,7 +328,7 @@ int64_t activationBytes(const Config &c, int64_t parameters) {
   return int64_t(std::max(
       {kept + head + matrix * vocabulary,
        kept + tokens * size * besidesInLastMlp(m) + matrix * double(m.mlpDim),
-       kept + tokens * size * besidesInLastAttention(m),
+       kept + tokens * size * besidesInLastAttention(m) + shareBytes(c),
        rounds ? size * double(parameters) : 0}));
 }
 
@@ -330,11 +349,6 @@ int64_t muonParameters(const Plan &plan) {
         part.name == "attention output" || part.name == "MLP")
       count += part.count;
   return count;
-}
-
-/// Not on a GPU, nor on a simulated one.
-bool runsOnCpu(const Config &c) {
-  return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
 }
 
 std::vector<std::string> kernelsOf(const Config &c) {
@@ -366,8 +380,8 @@ std::vector<std::string> kernelsOf(const Config &c) {
     // Of packed documents both: their number decides in each micro-batch.
     const int64_t rows = c.deviceBatchSize;
     const auto onePass = [&](int64_t sequences) {
-      return runsOnCpu(c) && runtime::denseInOnePass(c.model.kvHeads, sequences,
-                                                     c.model.keyDim);
+      return runsOnCpu(c) && runtime::onePassShares(c.model.kvHeads, sequences,
+                                                    c.model.keyDim) > 0;
     };
     const bool packed = c.dataPacking == DataPacking::BestFit;
     if (!onePass(rows))

@@ -68,9 +68,9 @@ OwnLaunch launchOf(const runtime::Description &kernel,
                    const language::Instance &instance) {
   OwnLaunch launch;
   runtime::Sizes &sizes = launch.known.sizes;
-  sizes = {{"T", 4096},    {"TC", 255}, {"S", 2048},  {"B", 2},
-           {"H", 2},       {"N", 4096}, {"nblk", 66}, {"V", 8192},
-           {"span", 2048}, {"parts", 8}};
+  sizes = {{"T", 4096},    {"TC", 255},  {"S", 2048},  {"B", 2},
+           {"H", 2},       {"N", 4096},  {"nblk", 66}, {"V", 8192},
+           {"span", 2048}, {"parts", 8}, {"shares", 2}};
   const std::vector<std::string> tunable = tunableNames(kernel);
   for (const language::Argument &argument : instance.arguments) {
     if (!argument.isConstexpr())

@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Plan.h"
 
+#include "ops/Estimates.h"
 #include "support/Error.h"
 #include "trainer/settings/Config.h"
 
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace tessera;
 using namespace tessera::trainer;
@@ -31,8 +33,45 @@ TEST(Plan, PackedDocumentsMayTakeEitherBackward) {
                                 "model.n_heads=1", "model.n_kv_groups=1",
                                 "train.batch_size=1"});
   const std::string text = planText(c, planOf(c));
-  for (const char *file : {"dense/attn_bwd.py", "dense/attn_bwd_fused.py"})
-    EXPECT_NE(text.find(file), std::string::npos) << text;
+  EXPECT_NE(text.find("dense/attn_bwd_fused.py"), std::string::npos) << text;
+  const bool enough = runtime::onePassShares(1, 1, c.model.keyDim) > 0;
+  EXPECT_EQ(text.find("dense/attn_bwd.py") == std::string::npos, enough)
+      << text;
+}
+
+// Enough programs for two of each processor, in at most 8 shares.
+TEST(Plan, SharesOfABackwardKeepProcessorsBusy) {
+  const int64_t programs = 2 * int64_t(std::thread::hardware_concurrency());
+  for (int64_t heads = 1; heads <= 2 * programs; ++heads) {
+    const int64_t shares = runtime::onePassShares(heads, 1, 64);
+    EXPECT_EQ(shares > 0, heads * 8 >= programs) << heads;
+    EXPECT_LE(shares, 8);
+    if (shares > 0) {
+      EXPECT_GE(shares * heads, programs);
+    }
+    if (shares > 1) {
+      EXPECT_LT((shares - 1) * heads, programs);
+    }
+    EXPECT_EQ(runtime::onePassShares(heads, 1, 48), 0);
+  }
+}
+
+// Attention with one wide head: its shares are most of the memory.
+TEST(Plan, SharesOfABackwardTakeMemory) {
+  const auto bytes = [](const char *keyDim) {
+    const Config c = parseConfig(
+        "", "x",
+        {"attention=dense", "model.dim=16", "model.mlp_dim=16",
+         "model.n_layers=1", "model.n_heads=1", "model.n_kv_groups=1",
+         "model.vocab_size=256", "train.seq_len=2048", "train.batch_size=1",
+         "model.d_v=1024", std::string("model.d_k=") + keyDim});
+    return double(planOf(c).activationBytes);
+  };
+  const int64_t shares = runtime::onePassShares(1, 1, 64);
+  if (shares > 0) {
+    EXPECT_GT(bytes("64") - bytes("48"),
+              runtime::onePassBytes(shares, 2048, 1, 64, 1024) / 2);
+  }
 }
 
 // Of rows that are one sequence each it is known before.
@@ -44,7 +83,7 @@ TEST(Plan, RowsTakeOneBackward) {
                      text.find("attn_bwd_fused.py") != std::string::npos);
   };
   EXPECT_EQ(files({"attention=dense", "model.n_heads=1", "model.n_kv_groups=1",
-                   "train.batch_size=1"}),
+                   "model.d_k=48", "train.batch_size=1"}),
             std::pair(true, false));
   EXPECT_EQ(
       files({"attention=dense", "model.n_heads=64", "model.n_kv_groups=64",

@@ -1,0 +1,117 @@
+# kernels/attention/backward.py - attention of a pattern, backward in one pass: all gradients by one kernel.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""dq, dk, dv as in backward_q.py and backward_kv.py, which compute every score twice: seven products of matrices, here five. dq stays in
+registers; dk and dv are added up in fp32 memory, tile of keys by tile of keys, by the one program that may write there."""
+import triton
+import triton.language as tl
+from kernels.attention.backward_q import LearnedSums, add_learned, log_denominator, probabilities, product_gradient, store_dq, store_learned
+from kernels.attention.core import Rows, live_keys, load_keys, load_queries, load_row_values, next_visible, query_tile, split_range
+from kernels.tiles import load_live_rows, store_rows
+
+
+@triton.jit
+def add_to_keys(x, a, b, n, tile, N: tl.constexpr, NP: tl.constexpr):
+    """Adds a^T b, [BN, NP], to rows n .. n+BN-1 of the sequence's keys in x."""
+    BN: tl.constexpr = a.shape[1]
+    base = x.ptr + (tile.key0 + n).to(tl.int64) * x.token + tile.group * x.head
+    offs = tl.arange(0, BN) * x.token
+    live = tl.arange(0, BN) < tile.keys - n
+    store_rows(base, offs, tl.dot(tl.trans(a), b, load_live_rows(base, offs, live, N, NP)), N, NP, live)
+
+
+@triton.jit
+def key_step(q, do, k, v, dk, dv, tile, n, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED: tl.constexpr):
+    """Adds to all gradients what the tile's queries and keys n .. n+BN-1 contribute."""
+    pos = n + tl.arange(0, size.BN)
+    k1 = load_keys(k, tile.key0, tile.keys, n, tile.group, 0, size.D, size.DP, size.BN)
+    v1 = load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN)
+    keep = None
+    if MASKED:
+        keep = live_keys(tile, pos, extra, pattern, size.G)
+    elif size.BM % size.G != 0:                  # the last rows of every tile are idle
+        keep = tl.broadcast_to(tile.live[:, None], (size.BM, size.BN))
+    s = tl.dot(q, tl.trans(k1))
+    p = probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, size.G)
+    raw = p * (tl.dot(do, tl.trans(v1)) - delta[:, None])
+    add_to_keys(dv, p.to(do.dtype), do, n, tile, size.E, size.EP)
+    if pattern.learned_grad is not None:
+        sums = add_learned(sums, s, p, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
+    ds = (product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, size.G) * scale).to(k1.dtype)
+    add_to_keys(dk, ds, q, n, tile, size.D, size.DP)
+    return tl.dot(ds, k1, dq), sums
+
+
+@triton.jit
+def visit_keys(q, do, k, v, dk, dv, tile, first, past, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED: tl.constexpr):
+    """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
+    if MASKED and pattern.visible is not None:
+        n = next_visible(first, past, tile, extra, pattern, size)
+        while n < past:
+            dq, sums = key_step(q, do, k, v, dk, dv, tile, n, scale, learned, total, delta, dq, sums, extra, pattern, size, True)
+            n = next_visible(n + size.BN, past, tile, extra, pattern, size)
+    else:
+        for n in range(first, past, size.BN):
+            dq, sums = key_step(q, do, k, v, dk, dv, tile, n, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED)
+    return dq, sums
+
+
+@triton.jit
+def query_step(q, k, v, do, lse, delta, dq, dk, dv, sink, dsink, learned, dlearned, tile, scale, extra, pattern, size, SPLIT: tl.constexpr):
+    """The gradients of the tile's queries, and what the queries contribute to dk and dv."""
+    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
+    do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
+    number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
+    total, share = log_denominator(lse, sink, tile, size.G)
+    change = load_row_values(delta, tile, size.G)
+    head0 = tl.program_id(0) * size.G
+    last = tile.first + size.BM // size.G - 1
+    lowest, full_first, full_past, past = pattern.keys(tile.first, tl.minimum(last, tile.length - 1), tile.length, head0, head0 + size.G - 1, extra)
+    lowest = lowest // size.BN * size.BN
+    sums = LearnedSums(tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM,), tl.float32))
+    acc = tl.zeros((size.BM, size.DP), tl.float32)
+    if SPLIT:
+        full_past = tl.where(last < tile.length, full_past, lowest)     # rows past the end need the mask
+        begin, end = split_range(lowest, full_first, full_past, past, size.BN)
+        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, lowest, begin, scale, number, total, change, acc, sums, extra, pattern, size, True)
+        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, begin, end, scale, number, total, change, acc, sums, extra, pattern, size, False)
+        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, end, past, scale, number, total, change, acc, sums, extra, pattern, size, True)
+    else:
+        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, lowest, past, scale, number, total, change, acc, sums, extra, pattern, size, True)
+    store_dq(dq, acc, None, tile, size, 0)
+    store_learned(dsink, dlearned, sums, share, change, tile, size)
+
+
+@triton.jit
+def clear_keys(x, tile, N: tl.constexpr, NP: tl.constexpr, BN: tl.constexpr):
+    """Stores zeros in the rows of the sequence's keys in x."""
+    for n in range(0, tile.keys, BN):
+        base = x.ptr + (tile.key0 + n).to(tl.int64) * x.token + tile.group * x.head
+        store_rows(base, tl.arange(0, BN) * x.token, tl.zeros((BN, NP), tl.float32), N, NP, tl.arange(0, BN) < tile.keys - n)
+
+
+@triton.jit
+def backward(q, k, v, do, lse, delta, dq, dk, dv, sink, dsink, learned, dlearned, CU, tokens, shares, scale, pattern, size, SPLIT: tl.constexpr):
+    """All gradients of one share of the queries of a key/value head of a sequence. The program ids are the key/value head, the sequence and
+    the share: of `shares` programs the first takes the tiles of queries 0, shares, 2 * shares and so on. dk and dv are fp32, [shares, tokens,
+    heads, width], one part for each share: their sums in ascending order are the gradients. The other arguments are as in backward_q and
+    backward_kv. Heads have one slice: DT is 0.
+    """
+    BT: tl.constexpr = size.BM // size.G
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tl.static_assert(size.DT == 0, "the backward pass in one pass takes heads of one slice")
+    part = tl.program_id(2)
+    start = tl.load(CU + tl.program_id(1))
+    length = tl.load(CU + tl.program_id(1) + 1) - start
+    group = tl.program_id(0).to(tl.int64)
+    keys = Rows(dk.ptr + part.to(tl.int64) * tokens * dk.token, dk.token, dk.head)
+    values = Rows(dv.ptr + part.to(tl.int64) * tokens * dv.token, dv.token, dv.head)
+    sequence = query_tile(start, length, 0, group, start, length, size.G, size.BM)
+    clear_keys(keys, sequence, size.D, size.DP, size.BN)
+    clear_keys(values, sequence, size.E, size.EP, size.BN)
+    tl.debug_barrier()                           # the threads that clear an element may not be those that add to it
+    for first in range(part * BT, length, shares * BT):
+        tile = query_tile(start, length, first, group, start, length, size.G, size.BM, True)
+        # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+        query_step(q, k, v, do, lse, delta, dq, keys, values, sink, dsink, learned, dlearned, tile, scale,
+                   pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(1)), pattern, size, SPLIT)
