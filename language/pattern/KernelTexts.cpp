@@ -104,6 +104,20 @@ $LIMITS$    backward_kv(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh),
                 Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
 )";
 
+const char *const gradientKernel =
+    R"($HEAD$# tessera: grid(H, B, shares)
+@triton.autotune(configs=[triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=1)], key=["G", "D", "E"])
+@triton.jit(do_not_specialize=["T", "shares"])
+def $NAME$_bwd(Q, K, V, DO, LSE, DELTA, DQ, DK, DV, CU, $GRADIENTS$scale, T, shares, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
+               sdqt, sdqh, sdkt, sdkh, sdvt, sdvh$STRIDES$,
+               $ONE_SLICE$$PARAMETERS$):
+    """Attention of the pattern, backward in one pass: dq of one share of the queries, and their part of dk and dv."""
+$LIMITS$    backward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
+             Rows(DQ, sdqt, sdqh), Rows(DK, sdkt, sdkh), Rows(DV, sdvt, sdvh), $SINK$, $DSINK$, $LEARNED$, $DLEARNED$,
+             CU, T, shares, scale, $PATTERN$,
+             Sizes(G, D, DP, 0, E, EP, BM, BN), SPLIT)
+)";
+
 const char *const decodeKernel =
     R"($HEAD$@triton.autotune(configs=[triton.Config({}, num_warps=4, num_stages=2)], key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["BEGIN", "END"])

@@ -14,6 +14,7 @@ extern const char *const referenceKernel;
 extern const char *const forwardKernel;
 extern const char *const queryGradientKernel;
 extern const char *const keyGradientKernel;
+extern const char *const gradientKernel; // in one pass
 extern const char *const decodeKernel;
 extern const char *const firstReaderKernel;
 

@@ -77,6 +77,7 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
     text += '\n';
   text += "\n\n" + std::string(marker) +
           "\nimport triton\nimport triton.language as tl\n"
+          "from kernels.attention.backward import backward\n"
           "from kernels.attention.backward_kv import backward_kv\n"
           "from kernels.attention.backward_q import backward_q\n"
           "from kernels.attention.core import Pattern, Rows, Sizes\n"

@@ -15,9 +15,9 @@ namespace tessera::language {
 
 struct ExpandedPattern {
   // The file's own text, then the functions derived from it and the kernels
-  // NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_decode and NAME_ref, where NAME is
-  // the file's name without its ending. A pattern with select(...) has no
-  // kernels: the torch ops of its scorer and tessera::selected_attention
+  // NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_bwd, NAME_decode and NAME_ref, where
+  // NAME is the file's name without its ending. A pattern with select(...) has
+  // no kernels: the torch ops of its scorer and tessera::selected_attention
   // compute it.
   std::string text;
   std::vector<Diagnostic> diagnostics; // errors; the text is then empty

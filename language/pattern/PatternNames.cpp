@@ -25,9 +25,10 @@ bool contains(const std::array<std::string_view, count> &list,
 
 // Returns true for a name that the derived text imports.
 bool isImported(std::string_view name) {
-  static constexpr std::array<std::string_view, 10> names = {
-      "Pattern",    "Rows",   "Sizes",        "forward", "backward_kv",
-      "backward_q", "decode", "first_reader", "tl",      "triton"};
+  static constexpr std::array<std::string_view, 11> names = {
+      "Pattern",      "Rows",        "Sizes",      "forward",
+      "backward",     "backward_kv", "backward_q", "decode",
+      "first_reader", "tl",          "triton"};
   return contains(names, name);
 }
 
@@ -38,8 +39,8 @@ bool isOfKernels(const std::string &name) {
       "head1",    "inputs", "keys", "length", "learned", "nseq", "p",
       "peak",     "pos",    "pos0", "pos1",   "q",       "s",    "scale",
       "sequence", "start",  "t",    "t0",     "t1"};
-  static constexpr std::array<std::string_view, 3> more = {"total", "values",
-                                                           "weight"};
+  static constexpr std::array<std::string_view, 4> more = {"shares", "total",
+                                                           "values", "weight"};
   const bool isStride =
       name.size() > 2 && name[0] == 's' &&
       (name.back() == 't' || name.back() == 'h' || name.back() == 'b') &&
@@ -173,9 +174,9 @@ private:
   // Reports a function or constant that the derived text defines, too.
   void checkDefined(const std::string &name, SourceRange range) {
     static const std::vector<std::string> endings = {
-        "",        "_mask",       "_keys",         "_queries",     "_visible",
-        "_score",  "_score_grad", "_learned_grad", "_load",        "_ref",
-        "_bwd_dq", "_bwd_dkdv",   "_decode",       "_first_reader"};
+        "",        "_mask",       "_keys",         "_queries", "_visible",
+        "_score",  "_score_grad", "_learned_grad", "_load",    "_ref",
+        "_bwd_dq", "_bwd_dkdv",   "_bwd",          "_decode",  "_first_reader"};
     const bool derived =
         std::any_of(endings.begin(), endings.end(),
                     [&](const auto &ending) { return name == file + ending; });

@@ -93,6 +93,7 @@ std::string PatternWriter::head(const std::string &suffix,
                                 const std::string &halfTensors,
                                 const std::string &fullTensors,
                                 bool withGradients) const {
+  const bool onePass = suffix == "_bwd";
   std::string full = fullTensors, types, checks;
   for (const LearnedParameter *p : {sink, learned})
     if (p) {
@@ -109,10 +110,12 @@ std::string PatternWriter::head(const std::string &suffix,
   }
   std::string text = "# tessera: types(\"" + halfTensors + ": *TYPE:16\", \"" +
                      full + ": *fp32:16\", \"CU: *i32:16\", " + types +
-                     "\"scale: fp32\", \"T nseq: i32\", \"s*: i32:16\")\n";
+                     "\"scale: fp32\", \"T " + (onePass ? "shares" : "nseq") +
+                     ": i32\", \"s*: i32:16\")\n";
+  const std::string noTail = onePass ? "" : " DT=0,";
   text += instance(suffix + "_f32",
-                   "TYPE=\"fp32\", G=6, D=32, DP=32, DT=0, E=32, EP=32, "
-                   "BM=32, BN=16",
+                   "TYPE=\"fp32\", G=6, D=32, DP=32," + noTail +
+                       " E=32, EP=32, BM=32, BN=16",
                    41);
   if (suffix.empty()) {
     text += instance("_narrow_f32",
@@ -125,8 +128,8 @@ std::string PatternWriter::head(const std::string &suffix,
                      19);
   }
   text += instance(suffix + "_bf16",
-                   "TYPE=\"bf16\", G=2, D=64, DP=64, DT=0, E=64, EP=64, "
-                   "BM=32, BN=16",
+                   "TYPE=\"bf16\", G=2, D=64, DP=64," + noTail +
+                       " E=64, EP=64, BM=32, BN=16",
                    41);
   if (!pattern.tiles.empty())
     text += "# tessera: cpu(SPLIT=0" + pattern.tiles + ")\n";
@@ -173,6 +176,10 @@ std::map<std::string, std::string> PatternWriter::common() const {
       "G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, "
       "E: tl.constexpr, EP: tl.constexpr,\n           BM: tl.constexpr, BN: "
       "tl.constexpr, SPLIT: tl.constexpr = 1";
+  pieces["ONE_SLICE"] =
+      "G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, "
+      "EP: tl.constexpr,\n               BM: tl.constexpr, BN: tl.constexpr, "
+      "SPLIT: tl.constexpr = 1";
   pieces["SINK"] = rows(sink, "");
   pieces["DSINK"] = rows(sink, "D");
   pieces["LEARNED"] = rows(learned, "");
@@ -260,6 +267,8 @@ std::string PatternWriter::kernels() const {
       head("_bwd_dq", "Q K V DO DQ", "LSE DELTA", true));
   add(keyGradientKernel, patternValue(visibility.queryGaps, true),
       head("_bwd_dkdv", "Q K V DO DK DV", "LSE DELTA", false));
+  add(gradientKernel, patternValue(visibility.keyGaps, true),
+      head("_bwd", "Q K V DO DQ", "LSE DELTA DK DV", true));
   return text + decodeKernels(std::move(pieces));
 }
 

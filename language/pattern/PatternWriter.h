@@ -29,7 +29,7 @@ public:
   bool attendsToLaterKeys() const;
   // Functions with one signature for all patterns: NAME_mask, NAME_keys ...
   std::string adapters() const;
-  // NAME_ref, NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_decode, and
+  // NAME_ref, NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_bwd, NAME_decode, and
   // NAME_first_reader where queries attend to later keys.
   std::string kernels() const;
 

@@ -4,6 +4,7 @@
 #include "ops/Autograd.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/CustomKernels.h"
+#include "ops/attention/Shares.h"
 
 #include <torch/library.h>
 
@@ -92,6 +93,25 @@ forward(const Tensor &q, const Tensor &k, const Tensor &v,
   return {o, lse};
 }
 
+// Adds DK and DV to the tensors. One pass has a result of its own, the same
+// for all numbers of threads, where the shapes and the machine ask for it.
+void launchBackward(const CustomKernels &kernels, const Attention &a,
+                    NamedTensors &tensors) {
+  const int64_t shares = kernels.onePass ? attentionShares(a) : 0;
+  if (shares > 0) {
+    tensors["DK"] = emptyShares(a.k, shares);
+    tensors["DV"] = emptyShares(a.v, shares);
+    kernels.run(*kernels.onePass, a, tensors, shares);
+    tensors["DK"] = sumOfShares(tensors["DK"], a.k);
+    tensors["DV"] = sumOfShares(tensors["DV"], a.v);
+    return;
+  }
+  tensors["DK"] = at::empty(a.k.sizes(), a.k.options());
+  tensors["DV"] = at::empty(a.v.sizes(), a.v.options());
+  for (const NamedKernel &kernel : kernels.backward)
+    kernels.run(kernel, a, tensors);
+}
+
 using Gradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
@@ -122,9 +142,7 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
                           {"LSE", lse.contiguous()},
                           {"CU", cuSeqlens},
                           {"DO", dout},
-                          {"DQ", at::empty(a.q.sizes(), a.q.options())},
-                          {"DK", at::empty(a.k.sizes(), a.k.options())},
-                          {"DV", at::empty(a.v.sizes(), a.v.options())}};
+                          {"DQ", at::empty(a.q.sizes(), a.q.options())}};
   if (wantsDelta) {
     const Tensor delta = byHeadsContiguous(a);
     attentionDelta(a, dout, o, gradLse, byTokens(delta));
@@ -138,8 +156,7 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
   addLearned(tensors, *kernels, a, given);
   addLearned(tensors, *kernels, a, gradient, "D");
   addSequences(tensors, *kernels, a, perSequence);
-  for (const NamedKernel &kernel : kernels->backward)
-    kernels->run(kernel, a, tensors);
+  launchBackward(*kernels, a, tensors);
   return {tensors["DQ"], tensors["DK"], tensors["DV"],
           gradient.value_or(at::empty({0}, a.q.options()))};
 }

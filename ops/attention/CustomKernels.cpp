@@ -52,11 +52,11 @@ void checkParameters(const NamedKernel &kernel,
     const auto stride = strideName(parameter.name);
     if (parameter.isConstexpr || contains(tensors, parameter.name) ||
         parameter.name == "scale" || parameter.name == "T" ||
-        parameter.name == "nseq" ||
+        parameter.name == "nseq" || parameter.name == "shares" ||
         (stride && contains(tensors, stride->tensor)))
       continue;
     std::vector<std::string> known = tensors;
-    known.insert(known.end(), {"scale", "T", "nseq"});
+    known.insert(known.end(), {"scale", "T", "nseq", "shares"});
     throw Error("attention kernel `" + kernel.name() + "` of " +
                     kernel.description->file + " has a parameter `" +
                     parameter.name + "` that nothing is passed for",
@@ -86,12 +86,18 @@ NamedKernel named(const std::string &file, const std::string &name,
   return result;
 }
 
+// True if the kernel computes all gradients in one pass, in shares.
+bool takesShares(const std::string &file, const std::string &name) {
+  return describeKernel(file, name)->has("shares");
+}
+
+// Kernels of the backward pass less one that takes shares.
 std::vector<std::string> backwardNames(const std::string &file,
                                        const std::string &wanted) {
   if (wanted.empty())
     return {};
   const auto all = kernelNames(file);
-  if (contains(all, wanted))
+  if (contains(all, wanted) && !takesShares(file, wanted))
     return {wanted};
   std::vector<std::string> found;
   for (const std::string &name : all)
@@ -183,6 +189,8 @@ void checkConstants(const CustomKernels &kernels) {
   add(kernels.forward);
   for (const NamedKernel &kernel : kernels.backward)
     add(kernel);
+  if (kernels.onePass)
+    add(*kernels.onePass);
   static const std::vector<std::string> ours = {"G",  "D", "DP",
                                                 "DT", "E", "EP"};
   for (const auto &[name, value] : kernels.constants) {
@@ -261,6 +269,9 @@ void checkRoles(const CustomKernels &kernels) {
     int writers = 0;
     for (const NamedKernel &kernel : kernels.backward)
       writers += kernel.has(name.c_str());
+    if (kernels.onePass)
+      require(*kernels.onePass, name.c_str(),
+              "a backward that takes `shares` writes all gradients");
     if (writers != 1)
       throw Error(std::to_string(writers) + " backward kernels of `" +
                       kernels.forward.name() + "` write " + name,
@@ -287,8 +298,10 @@ std::vector<std::string> namesOf(const std::string &list) {
 }
 
 bool CustomKernels::backwardHas(const char *parameter) const {
-  return std::any_of(backward.begin(), backward.end(),
-                     [&](const auto &kernel) { return kernel.has(parameter); });
+  return std::any_of(
+             backward.begin(), backward.end(),
+             [&](const auto &kernel) { return kernel.has(parameter); }) ||
+         (onePass && onePass->has(parameter));
 }
 
 std::shared_ptr<const CustomKernels>
@@ -311,11 +324,14 @@ CustomKernels::find(const std::string &file, const std::string &forward,
     auto made = std::make_shared<CustomKernels>(
         CustomKernels{named(file, forward, names, values),
                       {},
+                      std::nullopt,
                       parseConstants(constants),
                       names,
                       values});
     for (const std::string &name : backwardNames(file, backward))
       made->backward.push_back(named(file, name, names, values));
+    if (contains(kernelNames(file), backward) && takesShares(file, backward))
+      made->onePass = named(file, backward, names, values);
     checkRoles(*made);
     checkConstants(*made);
     fitToDefaults(*made);
@@ -325,7 +341,7 @@ CustomKernels::find(const std::string &file, const std::string &forward,
 }
 
 void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
-                        const NamedTensors &tensors) const {
+                        const NamedTensors &tensors, int64_t shares) const {
   std::vector<Arg> args;
   std::vector<TensorExtent> extents;
   TensorDevice device;
@@ -350,6 +366,8 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
       args.push_back(a.tokens);
     } else if (name == "nseq") {
       args.push_back(a.sequences);
+    } else if (name == "shares") {
+      args.push_back(shares);
     } else {
       const auto stride = strideName(name);
       const auto tensor = stride ? tensors.find(stride->tensor) : tensors.end();
@@ -362,7 +380,7 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
   }
   Sizes seen = {{"T", a.tokens},   {"S", a.maxSeqlen}, {"B", a.sequences},
                 {"H", a.keyHeads}, {"G", a.group},     {"D", a.keyDim},
-                {"E", a.valueDim}};
+                {"E", a.valueDim}, {"shares", shares}};
   LaunchOptions options;
   options.device = device.handle();
   options.sequence = a.maxSeqlen;

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ std::vector<std::string> namesOf(const std::string &list);
 struct CustomKernels {
   NamedKernel forward;
   std::vector<NamedKernel> backward;
+  // The kernel named bwd where it takes `shares` and stands beside kernels
+  // bwd_...: all gradients in one pass, for the CPU (ops/Estimates.h).
+  std::optional<NamedKernel> onePass;
   Constexprs constants; // "W=16, STEP=4"
   // Tensors [T, H*G] of fp32 of the caller's, slices [:, i, :] of one; the
   // gradient of GATE is DGATE.
@@ -48,9 +52,10 @@ struct CustomKernels {
        const std::string &backward, const std::string &constants,
        const std::string &learned, const std::string &perSequence);
 
-  // Launches one of them on tensors by name.
+  // Launches one of them on tensors by name. DK and DV of onePass are fp32
+  // [shares * T, H, width].
   void run(const NamedKernel &kernel, const Attention &a,
-           const NamedTensors &tensors) const;
+           const NamedTensors &tensors, int64_t shares = 1) const;
   bool backwardHas(const char *parameter) const;
 };
 

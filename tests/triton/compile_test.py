@@ -96,7 +96,7 @@ def test_instances_of_a_pattern(path, tmp_path):
     printed = tmp_path / path.name
     command = [os.environ["PROGRAM"], "compile", path, "--emit", "pattern"]
     printed.write_text(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
-    check_instances(printed, [path.stem, path.stem + "_bwd_dq", path.stem + "_bwd_dkdv"])
+    check_instances(printed, [path.stem, path.stem + "_bwd_dq", path.stem + "_bwd_dkdv", path.stem + "_bwd"])
 
 
 @pytest.mark.parametrize("name", VISIBILITY)

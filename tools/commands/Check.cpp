@@ -184,6 +184,13 @@ private:
     for (const std::string &other : names)
       if (other == prefix || other.starts_with(prefix + "_"))
         found.push_back(other);
+    // A kernel that takes shares writes what the others write.
+    if (found.size() > 1)
+      std::erase_if(found, [&](const std::string &one) {
+        return runtime::describeKernel(runtime::findTypedFile(options.file),
+                                       one)
+            ->has("shares");
+      });
     return found;
   }
 
