@@ -129,6 +129,15 @@ def test_a_file_of_kernels_is_not_a_pattern(tmp_path):
     assert "docs/patterns.md" in done.stdout
 
 
+def test_a_wrong_backward_pass_in_one_pass_is_found(tmp_path):
+    text = tessera("compile", written(tmp_path, WINDOW), "--emit", "pattern").stdout
+    assert text.count("CU, T, shares, scale, Pattern") == 1
+    path = written(tmp_path, text.replace("CU, T, shares, scale, Pattern", "CU, T, shares, 1.01 * scale, Pattern"), "other.py")
+    done = tessera("check", path, "--kernel", "mine", "-i", "mine_f32")
+    two, one = done.stdout.split("mine_bwd against mine_bwd_dq, mine_bwd_dkdv")
+    assert done.returncode == 1 and "WRONG" in one and "WRONG" not in two, done.stdout
+
+
 def test_new_writes_a_pattern_that_passes_its_check(tmp_path):
     made = tessera("new", "pattern", "near", cwd=tmp_path)
     assert made.returncode == 0, made.stdout

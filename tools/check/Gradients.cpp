@@ -278,39 +278,45 @@ std::vector<std::string> gradientNames(const GradientCheck &check) {
   return names;
 }
 
-std::map<std::string, GradientResult> checkGradients(const GradientCheck &check,
-                                                     const Problem &problem,
-                                                     double limit) {
-  Tensors tensors = problem.tensors();
+BackwardRun runBackward(const GradientCheck &check, const Problem &problem,
+                        const std::vector<std::string> &wide, DType type) {
+  BackwardRun made;
+  Tensors &tensors = made.tensors;
+  tensors = problem.tensors();
   for (auto &[name, tensor] : tensors)
     tensor = tensor.copy();
   problem.run(*check.kernel, tensors);
-  const Tensors forward = tensors;
-
-  Tensors upstream;
+  made.forward = tensors;
   for (const std::string &name : derivatives(check, true)) {
-    const Tensor &output = forward.at(name.substr(1));
+    const Tensor &output = made.forward.at(name.substr(1));
     Tensor weight(output.type(), output.shape(), output.strides());
     weight.fillRandom(uint64_t(name.size()) * 77);
-    upstream[name] = weight;
+    made.upstream[name] = weight;
     tensors[name] = weight;
   }
   for (const std::string &name : gradientNames(check)) {
-    const Tensor &input = forward.at(name.substr(1));
-    Tensor gradient(input.type(), input.shape(), input.strides());
+    const Tensor &input = made.forward.at(name.substr(1));
+    Tensor gradient(contains(wide, name) ? type : input.type(), input.shape(),
+                    input.strides());
     gradient.fill(std::numeric_limits<double>::quiet_NaN());
     tensors[name] = gradient;
   }
   if (!tensors.count("DELTA") && tensors.count("DO") &&
-      forward.at("O").shape().size() == 3)
-    tensors["DELTA"] = deltaOf(forward.at("O"), upstream.at("DO"));
+      made.forward.at("O").shape().size() == 3)
+    tensors["DELTA"] = deltaOf(made.forward.at("O"), made.upstream.at("DO"));
   for (const DescriptionPtr &kernel : check.backward)
     problem.run(*kernel, tensors);
+  return made;
+}
 
-  Loss loss(check, problem, forward, upstream);
+std::map<std::string, GradientResult> checkGradients(const GradientCheck &check,
+                                                     const Problem &problem,
+                                                     double limit) {
+  const BackwardRun made = runBackward(check, problem);
+  Loss loss(check, problem, made.forward, made.upstream);
   std::map<std::string, GradientResult> results;
   for (const std::string &name : gradientNames(check))
-    results[name] = checkOne(loss, name.substr(1), tensors.at(name), limit,
+    results[name] = checkOne(loss, name.substr(1), made.tensors.at(name), limit,
                              problem.shape().directionsOnly);
   return results;
 }

@@ -25,6 +25,19 @@ struct GradientResult {
   std::string place; // of the first wrong element, "[3, 0, 1]"; or in words
 };
 
+// What the forward and the backward kernels wrote on one problem.
+struct BackwardRun {
+  Tensors forward;  // inputs and outputs of the forward kernel
+  Tensors upstream; // the gradients of the outputs, random
+  Tensors tensors;  // all, with the gradients of the inputs
+};
+
+// Runs the kernel and its backward kernels. Gradients are not numbers before,
+// and have the types of their inputs, or `type` for the names in `wide`.
+BackwardRun runBackward(const GradientCheck &check, const Problem &problem,
+                        const std::vector<std::string> &wide = {},
+                        DType type = DType::FP32);
+
 // Names of the gradients that the backward kernels write, DX for each X that
 // the forward reads. Throws Error when they cannot be told.
 std::vector<std::string> gradientNames(const GradientCheck &check);

@@ -16,6 +16,7 @@
 #include "tools/check/Child.h"
 #include "tools/check/Gradients.h"
 #include "tools/check/MaskedTiles.h"
+#include "tools/check/OnePass.h"
 #include "tools/check/Problem.h"
 
 #include <CLI/CLI.hpp>
@@ -147,6 +148,14 @@ public:
     for (const std::string &other : backwardNames())
       backward.push_back(
           runtime::describeKernel(runtime::findTypedFile(options.file), other));
+    // It writes what the others write.
+    const auto found =
+        std::find_if(backward.begin(), backward.end(),
+                     [](const DescriptionPtr &one) { return isOnePass(*one); });
+    if (backward.size() > 1 && found != backward.end()) {
+      onePass = *found;
+      backward.erase(found);
+    }
   }
 
   // The number of lines that are wrong.
@@ -160,8 +169,11 @@ public:
     printHeading(outputs.names);
     for (Row &row : rows)
       checkRow(row);
-    if (!backward.empty() && !options.noGradients)
+    if (!backward.empty() && !options.noGradients) {
       checkBackward();
+      if (onePass && options.device == "cpu")
+        checkOnePass();
+    }
     printLengths();
     printMaskedTiles();
     return failures;
@@ -184,13 +196,6 @@ private:
     for (const std::string &other : names)
       if (other == prefix || other.starts_with(prefix + "_"))
         found.push_back(other);
-    // A kernel that takes shares writes what the others write.
-    if (found.size() > 1)
-      std::erase_if(found, [&](const std::string &one) {
-        return runtime::describeKernel(runtime::findTypedFile(options.file),
-                                       one)
-            ->has("shares");
-      });
     return found;
   }
 
@@ -329,14 +334,17 @@ private:
         printMismatch(name, got.at(name).place(difference.where), difference);
   }
 
+  std::string backwardList() const {
+    return joined(backward, ", ", [](const DescriptionPtr &one) {
+      return one->info.signature.kernel;
+    });
+  }
+
   void checkBackward() {
     const GradientCheck check{kernel, reference, backward, outputs.names};
     const auto names = gradientNames(check);
-    const std::string list =
-        joined(backward, ", ", [](const DescriptionPtr &one) {
-          return one->info.signature.kernel;
-        });
-    std::printf("%s against finite differences of %s in fp64\n", list.c_str(),
+    std::printf("%s against finite differences of %s in fp64\n",
+                backwardList().c_str(),
                 reference->info.signature.kernel.c_str());
     printHeading(names);
     for (const language::Instance *instance : wantedInstances())
@@ -346,6 +354,30 @@ private:
         printGradients(
             instance->name, shape, names, limitOf(problem.tensors()),
             checkGradients(check, problem, limitOf(problem.tensors())));
+      }
+  }
+
+  // On the CPU, where the op runs it.
+  void checkOnePass() {
+    const GradientCheck check{kernel, reference, backward, outputs.names};
+    const auto names = gradientNames(check);
+    std::printf("%s against %s\n", onePass->info.signature.kernel.c_str(),
+                backwardList().c_str());
+    printHeading(names);
+    for (const language::Instance *instance : wantedInstances())
+      for (Shape shape : gradientShapesOf(*kernel, *instance)) {
+        shape.sizes["shares"] = 1;
+        const Problem problem(kernel, *instance, shape);
+        const double limit = limitOf(problem.tensors());
+        std::map<std::string, GradientResult> results;
+        for (const auto &[name, difference] :
+             compareOnePass(check, onePass, problem, limit))
+          results[name] = {difference,
+                           problem.tensors()
+                               .at(name.substr(1))
+                               .place(std::max<int64_t>(difference.where, 0))};
+        if (!results.empty())
+          printGradients(instance->name, shape, names, limit, results);
       }
   }
 
@@ -400,6 +432,7 @@ private:
   const CheckOptions &options;
   DescriptionPtr kernel, reference;
   std::vector<DescriptionPtr> backward;
+  DescriptionPtr onePass; // or null
   std::vector<Row> rows;
   std::deque<Tensors> held; // alive until their requests are prepared
   Outputs outputs;
