@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace tessera;
 using tune::PublishedTime;
 
@@ -127,4 +129,21 @@ TEST(CostRows, DocsShowTheResults) {
   ASSERT_NE(at, std::string::npos);
   EXPECT_EQ(page.substr(at + mark.size()), bench::tables(results()))
       << "run: cost_report --print bench/results/cost_model.json";
+}
+
+TEST(CostRows, OtherPagesStateTheMedianErrors) {
+  const auto percent = [](const char *which) {
+    const double error =
+        results().at("summary").at(which).at("median_error").get<double>();
+    return std::to_string(std::lround(100 * error)) + "%";
+  };
+  for (const auto &[page, words] :
+       {std::pair{"/README.md",
+                  "off by " + percent("left_out") + " in the median"},
+        std::pair{"/README.md",
+                  ", by " + percent("fitted") + " for those that it has"},
+        std::pair{"/docs/tuning.md",
+                  "the median error is " + percent("left_out") + " for"}})
+    EXPECT_NE(readFile(source + page).find(words), std::string::npos)
+        << page << ": " << words;
 }
