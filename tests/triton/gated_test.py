@@ -75,7 +75,9 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
            G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles, ACCUMULATE=0)
     parts = compressed_dkdv(p, kc, vc, lse[0], delta[0], 24, 3, add_up=False)      # the selected branch's launch adds up both
     pairs.append(parts[:2])
-    ways = {"list": (p.list_dq, dq), "token": (p.token_dq, dq.clone()), "packed": (p.packed_dq, dq.clone())}
+    ways = {"list": (p.list_dq, dq)}
+    if softmax:                                  # once for each shape: gates change lse and delta alone
+        ways.update(token=(p.token_dq, dq.clone()), packed=(p.packed_dq, dq.clone()))
     for kernel, sums in ways.values():
         kernel(idx, p.do, lse[1], delta[1], sums, ACCUMULATE=1)
     pairs.append(selected_dkdv(p, inverse_index(p, idx), lse[1], delta[1], chunk_tokens(p), also=parts)[:2])
