@@ -44,8 +44,8 @@ inline int64_t onePassShares(int64_t keyHeads, int64_t sequences,
   constexpr int64_t most = 8;
   const int64_t wanted =
       2 * std::max<int64_t>(1, std::thread::hardware_concurrency());
-  const int64_t whole = std::max<int64_t>(1, keyHeads * sequences);
-  const int64_t shares = (wanted + whole - 1) / whole;
+  const int64_t parts = std::max<int64_t>(1, keyHeads * sequences);
+  const int64_t shares = (wanted + parts - 1) / parts;
   return headSlices(keyDim).tail == 0 && shares <= most ? shares : 0;
 }
 

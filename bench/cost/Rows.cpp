@@ -89,8 +89,8 @@ std::string launchText(const Json &launch) {
          (launch.at("warps") == 1 ? " warp" : " warps");
 }
 
-// A published time says something about a prediction only if the kernels that
-// were counted stand for the published ones.
+// A published time checks a prediction only if the counted kernels have the
+// program, tiles and warps of the published ones.
 void checkCounted(const Json &kernel, const Json &set) {
   const std::string what = "published row \"" +
                            kernel.at("name").get<std::string>() + "\" of " +
@@ -101,7 +101,7 @@ void checkCounted(const Json &kernel, const Json &set) {
   const std::string program = kernel.at("program");
   if (program != "Triton")
     throw Error(what + "the published program is in " + program +
-                    ", and what was counted stands for programs in Triton",
+                    ", and the counted kernels have the tiles of programs in Triton",
                 remedy);
   const Json &theirs = kernel.at("launches"), &ours = set.at("launches");
   if (theirs.size() != ours.size())

@@ -93,8 +93,9 @@ forward(const Tensor &q, const Tensor &k, const Tensor &v,
   return {o, lse};
 }
 
-// Adds DK and DV to the tensors. One pass has a result of its own, the same
-// for all numbers of threads, where the shapes and the machine ask for it.
+// Adds DK and DV to the tensors, by one kernel where the shapes and the
+// machine's processors allow it. The rounding of one kernel differs from that
+// of two; neither depends on the number of threads.
 void launchBackward(const CustomKernels &kernels, const Attention &a,
                     NamedTensors &tensors) {
   const int64_t shares = kernels.onePass ? attentionShares(a) : 0;

@@ -35,7 +35,7 @@ std::vector<std::string> namesOf(const std::string &list);
 struct CustomKernels {
   NamedKernel forward;
   std::vector<NamedKernel> backward;
-  // The kernel named bwd where it takes `shares` and stands beside kernels
+  // The kernel named bwd where it takes `shares` and there are also kernels
   // bwd_...: all gradients in one pass, for the CPU (ops/Estimates.h).
   std::optional<NamedKernel> onePass;
   Constexprs constants; // "W=16, STEP=4"

@@ -25,7 +25,7 @@ at::Tensor sumOfShares(const at::Tensor &shares, const at::Tensor &x) {
   at::Tensor sum = shares.narrow(0, 0, rows);
   for (int64_t first = rows; first < shares.size(0); first += rows)
     if (const at::Tensor next = shares.narrow(0, first, rows); first == rows)
-      sum = sum + next; // memory of its own: that of the shares goes
+      sum = sum + next; // a new tensor, so that the shares are freed
     else
       sum.add_(next);
   return sum.to(x.scalar_type());

@@ -5,28 +5,12 @@ import os
 
 import pytest
 import torch
+from library_masks import CASES
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
 B, H, G, D, E, CAPACITY = 2, 2, 3, 16, 24, 200
 PREFIX = torch.tensor([[9, 40]], dtype=torch.int32)
-
-
-def causal(t, pos, prefix):
-    return pos <= t
-
-
-CASES = {
-    "dense": ("", causal),
-    "window": ("window=20", lambda t, pos, prefix: (pos <= t) & (t - pos < 20)),
-    "sink_window": ("window=16, first=2", lambda t, pos, prefix: (pos <= t) & ((t - pos < 16) | (pos < 2))),
-    "strided": ("local=5, stride=7", lambda t, pos, prefix: (pos <= t) & ((t - pos < 5) | ((t - pos) % 7 == 0))),
-    "fixed": ("block=16, summary=3", lambda t, pos, prefix: (pos <= t) & ((pos // 16 == t // 16) | (pos % 16 >= 13))),
-    "block_causal": ("block=12", lambda t, pos, prefix: pos // 12 <= t // 12),
-    "prefix_lm": ("", lambda t, pos, prefix: (pos <= t) | (pos < prefix)),
-    "softcap": ("cap=2.5", causal),
-    "alibi": ("", causal),
-}
 # Spans of new tokens: one and many, at and around the borders of tiles of 64 keys.
 SPANS = [(0, 1), (0, 70), (62, 1), (63, 1), (64, 1), (65, 3), (127, 2), (128, 1), (130, 70)]
 

@@ -7,30 +7,13 @@ import os
 
 import pytest
 import torch
+from library_masks import CASES
 from outliers import outlier_text
 from repository import pattern_files
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
 D, E = 16, 24
-
-
-def causal(t, pos, prefix):
-    return pos <= t
-
-
-# Parameters, and the mask that they mean.
-CASES = {
-    "dense": ("", causal),
-    "window": ("window=20", lambda t, pos, prefix: (pos <= t) & (t - pos < 20)),
-    "sink_window": ("window=16, first=2", lambda t, pos, prefix: (pos <= t) & ((t - pos < 16) | (pos < 2))),
-    "strided": ("local=5, stride=7", lambda t, pos, prefix: (pos <= t) & ((t - pos < 5) | ((t - pos) % 7 == 0))),
-    "fixed": ("block=16, summary=3", lambda t, pos, prefix: (pos <= t) & ((pos // 16 == t // 16) | (pos % 16 >= 13))),
-    "block_causal": ("block=12", lambda t, pos, prefix: pos // 12 <= t // 12),
-    "prefix_lm": ("", lambda t, pos, prefix: (pos <= t) | (pos < prefix)),
-    "softcap": ("cap=2.5", causal),
-    "alibi": ("", causal),
-}
 LEARNED = {"sink_window": "SINK", "alibi": "SLOPE"}
 
 
