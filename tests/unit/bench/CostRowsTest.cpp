@@ -45,8 +45,9 @@ TEST(CostRows, PublishedTimesAreTheFilesOwn) {
   EXPECT_GE(rows().size(), 70u);
 }
 
-// A row has the tiles and warps of the kernel that was counted. Until 2026-11 the times of a
-// CUDA program and of other tiles were compared with our Triton tiles.
+// A row has the tiles and warps of the kernel that was counted. Until 2026-11
+// the times of a CUDA program and of other tiles were compared with our Triton
+// tiles.
 TEST(CostRows, ARowOfAnotherKernelIsRefused) {
   const auto problem = [](auto &&change) {
     Json changed = results();
@@ -59,9 +60,10 @@ TEST(CostRows, ARowOfAnotherKernelIsRefused) {
     return std::string();
   };
   EXPECT_EQ(problem([](Json &) {}), "");
-  EXPECT_EQ(problem([](Json &row) { row["program"] = "CUDA"; }),
-            "published row \"dense forward\" of a100: the published program is "
-            "in CUDA, and the counted kernels have the tiles of programs in Triton");
+  EXPECT_EQ(
+      problem([](Json &row) { row["program"] = "CUDA"; }),
+      "published row \"dense forward\" of a100: the published program is "
+      "in CUDA, and the counted kernels have the tiles of programs in Triton");
   EXPECT_EQ(problem([](Json &row) { row["launches"][0]["tile"] = {128, 128}; }),
             "published row \"dense forward\" of a100: forward_kernel has "
             "128x128 with 8 warps, and dense_fwd was counted with 128x64 with "

@@ -228,6 +228,16 @@ TEST(CostModel, FloorsAreTheWorkOfAllBlocksOverPublishedRates) {
   EXPECT_EQ(uncheckedPart(profile, a100), "");
 }
 
+TEST(CostModel, FloorsOfWarpgroupProductsHaveTheirOwnRate) {
+  const GpuData &h100 = findGpu("h100");
+  LaunchProfile profile =
+      profileOf(workWith(WorkTensor, 2048.0 * 1830 * 132), {1, 1, 1});
+  EXPECT_NEAR(floorsOf(profile, h100).front().microseconds, 2048.0 / 1288,
+              1e-9);
+  profile.warpgroup = true;
+  EXPECT_NEAR(floorsOf(profile, h100).front().microseconds, 1, 1e-9);
+}
+
 TEST(CostModel, NoPublishedTimeChecksMmaSyncOnHopper) {
   LaunchProfile profile = profileOf(workWith(WorkTensor, 1e6), {1, 1, 1});
   const GpuData &h100 = findGpu("h100");
