@@ -100,9 +100,10 @@ void checkCounted(const Json &kernel, const Json &set) {
       "the row out of bench/cost/published.json";
   const std::string program = kernel.at("program");
   if (program != "Triton")
-    throw Error(what + "the published program is in " + program +
-                    ", and the counted kernels have the tiles of programs in Triton",
-                remedy);
+    throw Error(
+        what + "the published program is in " + program +
+            ", and the counted kernels have the tiles of programs in Triton",
+        remedy);
   const Json &theirs = kernel.at("launches"), &ours = set.at("launches");
   if (theirs.size() != ours.size())
     throw Error(what + std::to_string(theirs.size()) +
