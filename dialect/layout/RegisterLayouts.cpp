@@ -160,10 +160,15 @@ LinearLayout mmaOperandB(const std::vector<int64_t> &shape, const MmaTile &tile,
   const Dim k = tileDim(rank - 2), n = tileDim(rank - 1);
   LinearLayout layout =
       quads(rank, n, k, kWidth) * identity(tile.m / 8, Dim::Register, k);
-  // Registers of one instruction are neighbours: K before N.
+  layout = spread(layout, tile, rank - 2);
+  // The registers of one instruction are neighbours, and so are those of the
+  // next 8 columns: ldmatrix then reads 16 columns of the same 16 elements of
+  // K. Of 32 elements of K half would wait in registers for the next step.
+  if (tile.m == 16 && layout.outSize(n) < shape[rank - 1])
+    layout *= identity(2, Dim::Register, n);
   std::vector<int> order = lastFirst(rank);
   std::swap(order[0], order[1]);
-  return cover(spread(layout, tile, rank - 2), shape, order);
+  return cover(layout, shape, order);
 }
 
 LinearLayout wgmmaAccumulator(const std::vector<int64_t> &shape,

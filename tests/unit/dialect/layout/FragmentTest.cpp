@@ -122,7 +122,12 @@ TEST_P(Fragment, TilesOfWarps) {
                     (Coordinates{m0 + mm * m * wm + i.row, kk * k + i.col}));
         }
         for (int r = 0; r < 8 * perB; ++r) {
-          const int in = r % perB, kk = r / perB % 2, n = r / perB / 2;
+          // The next 8 columns are before the next part of K, so that one
+          // ldmatrix reads them for the same step.
+          const bool wide = m == 16;
+          const int in = r % perB, rest = r / perB;
+          const int kk = wide ? rest / 2 % 2 : rest % 2;
+          const int n = wide ? rest % 2 | rest / 4 * 2 : rest / 2;
           const int per = mmaElementsPerRegister(p.shape.b);
           const MmaIndex i = mmaIndexB(p.shape, {in / per, lane, in % per});
           ASSERT_EQ(at(b, r),
