@@ -22,8 +22,12 @@ using tessera::layout::Word;
 
 namespace tessera::codegen::gpu {
 
+// What one request of a warp reads without another pass over the cache's tags.
+static constexpr int64_t kLineBytes = 128;
+
 LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
-                          int64_t width, int numWarps, bool rowsTogether) {
+                          int64_t width, int numWarps, int64_t line,
+                          bool rowsTogether) {
   size_t rank = shape.size();
   assert(rank && order.size() == rank && "each axis has its turn once");
   assert(llvm::isPowerOf2_64(uint64_t(width)) &&
@@ -34,9 +38,17 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
   how.warps.assign(rank, 1);
   how.order.assign(order.begin(), order.end());
   how.perThread[order[0]] = std::min(width, shape[order[0]]);
-  int64_t lanes = layout::lanesPerWarp, warps = numWarps;
+  int64_t lanes = layout::lanesPerWarp, warps = numWarps, rows = 1;
+  for (int axis : order.drop_front())
+    rows *= shape[axis];
+  // Of a row longer than a line a lane takes one vector of each line, where
+  // other rows give all lanes and warps work: rows cost an address each.
+  const int64_t ofLine = std::max<int64_t>(1, line / width);
+  const bool manyRows = line && rows * ofLine >= lanes * warps;
   for (int axis : order) {
     int64_t rest = shape[axis] / how.perThread[axis];
+    if (axis == order[0] && manyRows)
+      rest = std::min(rest, ofLine);
     how.lanes[axis] = std::min(lanes, rest);
     lanes /= how.lanes[axis];
   }
@@ -48,11 +60,11 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
   // Of rows that are not vectors warps go along the other axes first: what is
   // left of a row is registers of one thread, whose addresses differ by
   // constants. Rows cost an address each.
-  if (width > 1)
+  if (width > 1 && !manyRows)
     spread(order[0]);
   for (int axis : order.drop_front())
     spread(axis);
-  if (width == 1)
+  if (width == 1 || manyRows)
     spread(order[0]);
   if (rowsTogether)
     for (int axis : order.drop_front())
@@ -71,7 +83,7 @@ static SmallVector<int> lastFirst(size_t rank) {
 }
 
 LinearLayout plainLayout(ArrayRef<int64_t> shape, int numWarps) {
-  return accessLayout(shape, lastFirst(shape.size()), 1, numWarps);
+  return accessLayout(shape, lastFirst(shape.size()), 1, numWarps, 0);
 }
 
 Value tensorOfPointers(Operation *op) {
@@ -220,17 +232,30 @@ accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
   };
   using Key = std::pair<void *, std::vector<int>>;
   llvm::MapVector<Key, Class, std::map<Key, unsigned>> classes;
+  auto leaderOf = [&](Value value) {
+    auto leader = tied.findLeader(value.getAsOpaquePointer());
+    return leader == tied.member_end() ? value.getAsOpaquePointer() : *leader;
+  };
   auto keyOf = [&](Operation *op, const Access &access) {
-    void *data = dataOf(op).getAsOpaquePointer();
-    auto leader = tied.findLeader(data);
     return std::pair(
-        leader == tied.member_end() ? data : *leader,
+        leaderOf(dataOf(op)),
         std::vector<int>(access.order.begin(), access.order.end()));
   };
+  // Axes along which the data are reduced. The lanes of a warp should hold
+  // different columns of a sum over rows.
+  llvm::DenseMap<void *, SmallVector<int>> summed;
+  function.walk([&](tile::ReduceOp op) {
+    for (Value operand : op->getOperands())
+      summed[leaderOf(operand)].push_back(int(op.getAxis()));
+  });
   auto layoutOf = [&](Operation *op, const Access &access, int64_t width) {
     Type pointers = op->getOperand(0).getType();
-    return accessLayout(tile::shapeOf(pointers), access.order, width, numWarps,
-                        width * elementBytes(pointers) < 4);
+    const int64_t bytes = elementBytes(pointers), row = access.order[0];
+    const bool acrossRows = llvm::any_of(summed.lookup(leaderOf(dataOf(op))),
+                                         [&](int axis) { return axis != row; });
+    ArrayRef<int64_t> shape = tile::shapeOf(pointers);
+    return accessLayout(shape, access.order, width, numWarps,
+                        acrossRows ? 0 : kLineBytes / bytes, width * bytes < 4);
   };
   llvm::MapVector<Operation *, LinearLayout> layouts;
   function.walk([&](Operation *op) {

@@ -11,14 +11,19 @@
 
 namespace tessera::codegen::gpu {
 
-/// A blocked layout of `shape`: `width` neighbours along order[0] in a lane,
-/// lanes along order[0] and then the next axis, then warps; of single elements
-/// order[0] is the last axis for warps. What is left repeats in registers,
-/// surplus lanes and warps hold replicas. `rowsTogether`: a lane has
-/// neighbouring rows, which become vectors on their way to shared memory.
+/// Returns a blocked layout of `shape`: `width` neighbours along order[0] in a
+/// lane, lanes along order[0] and then the next axis, then warps; of single
+/// elements order[0] is the last axis for warps. What is left repeats in
+/// registers, surplus lanes and warps hold replicas. `line` is the number of
+/// elements of a line of the cache; where there are enough rows for all lanes
+/// and warps, the lanes take at most a line of each row, and the other lines
+/// are registers, whose addresses differ by constants. With 0 lanes take
+/// complete rows. `rowsTogether`: a lane has neighbouring rows, which become
+/// vectors on their way to shared memory.
 layout::LinearLayout accessLayout(llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<int> order, int64_t width,
-                                  int numWarps, bool rowsTogether = false);
+                                  int numWarps, int64_t line,
+                                  bool rowsTogether = false);
 
 /// accessLayout with the last axis fastest and one element a lane.
 layout::LinearLayout plainLayout(llvm::ArrayRef<int64_t> shape, int numWarps);

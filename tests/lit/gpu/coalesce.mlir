@@ -21,6 +21,11 @@
 // other columns of a row are registers, whose addresses differ by constants; a
 // lane has neighbouring rows (vectors on the way to shared memory), a warp 16.
 // CHECK-DAG: [[ANYWHERE:#.*]] = #tile.linear<64x256, register = {{\[\[}}1, 0], [2, 0], [4, 0], [8, 0], [0, 32], [0, 64], [0, 128]], lane = {{\[\[}}0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = {{\[\[}}16, 0], [32, 0]]>
+// Rows of 128 bf16 are two lines of 128 bytes: 8 lanes take one line, and the
+// second is a register, so that a lane has 8 addresses and not 16.
+// CHECK-DAG: [[LINES:#.*]] = #tile.linear<64x128, register = {{\[\[}}0, 1], [0, 2], [0, 4], [0, 64], [16, 0], [32, 0]], lane = {{\[\[}}0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = {{\[\[}}4, 0], [8, 0]]>
+// Where rows are summed up, all lanes that a row gives work take its columns.
+// CHECK-DAG: [[COMPLETE:#.*]] = #tile.linear<64x128, register = {{\[\[}}0, 1], [0, 2], [0, 4], [8, 0], [16, 0], [32, 0]], lane = {{\[\[}}0, 8], [0, 16], [0, 32], [0, 64], [1, 0]], warp = {{\[\[}}2, 0], [4, 0]]>
 
 // CHECK-LABEL: @tiles
 // CHECK: tile.load {{.*}} {tile.layout = [[ROWS]]}
@@ -41,6 +46,27 @@ func.func @tiles(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %n: i32 {ti
   %qt = tile.addptr %ps, %t : tensor<64x64x!tile.ptr<bf16>>, tensor<64x64xi32>
   %y = tile.load %qt : tensor<64x64x!tile.ptr<bf16>>
   return
+}
+
+// CHECK-LABEL: @long_rows
+// CHECK: tile.load {{.*}} {tile.layout = [[LINES]]}
+// CHECK: tile.load {{.*}} {tile.layout = [[COMPLETE]]}
+func.func @long_rows(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %n: i32 {tile.divisibility = 16 : i32}) -> tensor<128xbf16> {
+  %r = tile.range 0, 64 : tensor<64xi32>
+  %c = tile.range 0, 128 : tensor<128xi32>
+  %s = tile.splat %n : i32 -> tensor<64xi32>
+  %rs = arith.muli %r, %s : tensor<64xi32>
+  %a = tile.expand_dims %rs, 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %b = tile.expand_dims %c, 0 : tensor<128xi32> -> tensor<1x128xi32>
+  %ab = tile.broadcast %a : tensor<64x1xi32> -> tensor<64x128xi32>
+  %bb = tile.broadcast %b : tensor<1x128xi32> -> tensor<64x128xi32>
+  %o = arith.addi %ab, %bb : tensor<64x128xi32>
+  %ps = tile.splat %p : !tile.ptr<bf16> -> tensor<64x128x!tile.ptr<bf16>>
+  %q = tile.addptr %ps, %o : tensor<64x128x!tile.ptr<bf16>>, tensor<64x128xi32>
+  %x = tile.load %q : tensor<64x128x!tile.ptr<bf16>>
+  %y = tile.load %q : tensor<64x128x!tile.ptr<bf16>>
+  %sum = tile.reduce sum %y, 0 : tensor<64x128xbf16> -> tensor<128xbf16>
+  return %sum : tensor<128xbf16>
 }
 
 // CHECK-LABEL: @masked
