@@ -25,10 +25,26 @@ using namespace tessera;
 
 namespace {
 
+bool hasTensors(mlir::ModuleOp module) {
+  return module
+      ->walk([](mlir::Operation *op) {
+        return llvm::any_of(op->getResultTypes(),
+                            llvm::IsaPred<mlir::RankedTensorType>)
+                   ? mlir::WalkResult::interrupt()
+                   : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 // What `tessera layout FILE:LINE` draws: every tile of the kernel has a layout
-// that can be read back, and the kernel's own lines have some.
+// that can be read back. Only kernels of scalars, which find the first reader
+// of a key, do not have any.
 void checkTiles(mlir::ModuleOp module) {
   const Json tiles = parseJson(compiler::describeTiles(module), "tiles");
+  if (!hasTensors(module)) {
+    EXPECT_TRUE(tiles.empty());
+    return;
+  }
   EXPECT_GT(tiles.size(), 3u);
   for (const Json &tile : tiles) {
     const auto shape = tile["shape"].get<std::vector<int64_t>>();
@@ -62,6 +78,7 @@ TEST(GpuInstances, AllBecomePtx) {
       KERNEL_DIR, 51,
       [&](mlir::ModuleOp module, const language::Instance &instance,
           const std::string &kernel) {
+        SCOPED_TRACE(instance.name);
         codegen::gpu::GpuOptions options;
         options.target = GpuTarget::parse("sm_80");
         options.numWarps = int(instance.numWarps.value_or(4));
