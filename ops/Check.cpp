@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Check.h"
 
+#include <cmath>
+
 namespace tessera::runtime {
 
 std::string qualifiedOp(std::string_view op) {
@@ -71,6 +73,14 @@ void checkInt32(const char *op, const char *name, const at::Tensor &tensor) {
 
 void checkPositive(const char *op, const char *name, int64_t value) {
   TESSERA_CHECK(value > 0, op, name, " is ", value, " and must be positive");
+}
+
+double checkScale(const char *op, std::optional<double> scale, int64_t width) {
+  const double value = scale.value_or(1 / std::sqrt(double(width)));
+  TESSERA_CHECK(value > 0 && std::isfinite(value), op, "scale is ", value,
+                " and must be a finite number above 0; for a negative scale "
+                "negate q");
+  return value;
 }
 
 void checkNotNegative(const char *op, const char *name, int64_t value) {

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,10 @@ void checkSaved(const char *op, const char *name, const at::Tensor &tensor,
                 const at::Tensor &x);
 void checkInt32(const char *op, const char *name, const at::Tensor &tensor);
 void checkPositive(const char *op, const char *name, int64_t value);
+// Returns the factor of the scores of queries with `width` channels: `scale`,
+// or 1 / sqrt(width). Error unless it is finite and larger than 0: kernels take
+// the largest product of a row for its largest score.
+double checkScale(const char *op, std::optional<double> scale, int64_t width);
 void checkNotNegative(const char *op, const char *name, int64_t value);
 
 // The contents of the next two are looked at where they lie in host memory, to

@@ -33,7 +33,8 @@ def probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, G: 
     all do."""
     if pattern.score is not None:                # which may be -inf for every key of a row
         total = tl.where(total == float("-inf"), 0.0, total)
-    p = tl.exp2(change_scores(s, tile, pos, scale, learned, extra, pattern, G) - total[:, None])
+    score, factor = change_scores(s, tile, pos, scale, learned, extra, pattern, G)
+    p = tl.exp2(score * factor - total[:, None])
     if keep is not None:
         p = tl.where(keep, p, 0.0)
     return p

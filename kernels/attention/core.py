@@ -120,7 +120,7 @@ def key_range(KEYS, sequence, start, length):
 @triton.jit
 def load_keys(x, key0, keys, n, group, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr, BN: tl.constexpr):
     """Columns SKIP .. SKIP+N-1 of keys n .. n+BN-1 of x, [BN, NP]; keys past the end repeat the last one."""
-    key = tl.minimum(n + tl.arange(0, BN), keys - 1) - n
+    key = tl.minimum(tl.arange(0, BN), keys - 1 - n)
     return load_rows(x.ptr + (key0 + n).to(tl.int64) * x.token + group * x.head + SKIP, key * x.token, N, NP)
 
 
@@ -134,12 +134,13 @@ def split_range(first, full_first, full_past, past, STEP: tl.constexpr):
 
 @triton.jit
 def change_scores(s, tile, pos, scale, learned, extra, pattern, G: tl.constexpr):
-    """Scores of the softmax in units of log 2, [BM, BN], from the products s of queries and keys."""
+    """The products s [BM, BN] of queries and keys as scores of the softmax, and the factor that gives them the unit log 2."""
+    factor = LOG2E
     if pattern.score is None:
-        s = s * (scale * LOG2E)
+        factor = scale * LOG2E
     else:
-        s = pattern.score(s * scale, tile.t[:, None], pos[None, :], (tile.group.to(tl.int32) * G + tile.row)[:, None], extra, learned) * LOG2E
-    return s
+        s = pattern.score(s * scale, tile.t[:, None], pos[None, :], (tile.group.to(tl.int32) * G + tile.row)[:, None], extra, learned)
+    return s, factor
 
 
 @triton.jit
@@ -200,15 +201,15 @@ def no_keys(size):
 
 
 @triton.jit
-def softmax_step(s, v, peak, total, acc):
-    """One step of the online softmax over scores s [BM, BN] (units of log 2) and values v [BN, EP].
+def softmax_step(s, factor, v, peak, total, acc):
+    """One step of the online softmax over scores s [BM, BN], which `factor` > 0 gives the unit log 2, and values v [BN, EP].
 
-    peak [BM] is the largest score so far; total [BM] and acc [BM, EP] are the sums of exp2(s - peak) and exp2(s - peak) * v
-    (FlashAttention 2, algorithm 1).
+    peak [BM] is the largest score so far in units of log 2; total [BM] and acc [BM, EP] are the sums of p = exp2(factor * s - peak) and of
+    p * v (FlashAttention 2, algorithm 1). The factor is part of the exponent's multiply-add, so the maximum is taken before it.
     """
-    top = tl.maximum(peak, tl.max(s, 1))
+    top = tl.maximum(peak, tl.max(s, 1) * factor)
     base = tl.where(top == float("-inf"), 0.0, top)
-    p = tl.exp2(s - base[:, None])
+    p = tl.exp2(s * factor - base[:, None])
     shrink = tl.exp2(peak - base)
     return top, total * shrink + tl.sum(p, 1), tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
 

@@ -16,10 +16,10 @@ def key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, patt
     k1 = load_keys(k, tile.key0, tile.keys, n, tile.group, 0, size.D, size.DP, size.BN)
     k2 = load_keys(k, tile.key0, tile.keys, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN) if size.DT else None
     s = dot_slices(q, q2, k1, k2)
-    s = change_scores(s, tile, pos, scale, learned, extra, pattern, size.G)
+    s, factor = change_scores(s, tile, pos, scale, learned, extra, pattern, size.G)
     if MASKED:
         s = tl.where(visible_keys(tile, pos, extra, pattern, size.G), s, float("-inf"))
-    return softmax_step(s, load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN), peak, total, acc)
+    return softmax_step(s, factor, load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN), peak, total, acc)
 
 
 @triton.jit

@@ -30,7 +30,7 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
     q2 = load_rows(Q + b * sqb + group * G * sqh + DP, head * sqh, D - DP, DT) if DT else None
     keys = K + b * skb + group * skh
     values = V + b * svb + group * svh
-    slope = scale * LOG2E                        # scores in units of log 2
+    slope = scale * LOG2E                        # gives scores the unit log 2
 
     peak = tl.full((GP,), float("-inf"), tl.float32)
     total = tl.zeros((GP,), tl.float32)
@@ -50,8 +50,8 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
         key = tl.minimum(pos, last - 1).to(tl.int64)         # keys behind the last repeat it
         k = load_rows(keys, key * skt, D, DP)
         k2 = load_rows(keys + DP, key * skt, D - DP, DT) if DT else None
-        s = tl.where((pos < bound)[None, :], dot_slices(q, q2, k, k2) * slope, float("-inf"))
-        peak, total, acc = softmax_step(s, load_rows(values, key * svt, E, EP), peak, total, acc)
+        s = tl.where((pos < bound)[None, :], dot_slices(q, q2, k, k2), float("-inf"))
+        peak, total, acc = softmax_step(s, slope, load_rows(values, key * svt, E, EP), peak, total, acc)
 
     part = ((b * tl.num_programs(1) + group) * tl.num_programs(0) + split) * G
     rows = tl.arange(0, GP)

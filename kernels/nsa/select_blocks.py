@@ -81,10 +81,10 @@ def select_blocks_fwd(q: Rows, k: Rows, v: Rows, PTR, STARTS, INV, ACC, STATE, o
                 s = tl.dot(load_queries(q, tile, G, 0, D, DP), kt)
                 if DT:
                     s = tl.dot(load_queries(q, tile, G, DP, D - DP, DT), kt2, s)
-                s = tl.where(keep, s * (scale * LOG2E), float("-inf"))
+                s = tl.where(keep, s, float("-inf"))
                 row = row0 + tile.t * G + tile.row
                 acc = ACC + row[:, None] * EP + e[None, :]
-                peak, total, sums = softmax_step(s, v1, tl.load(STATE + row), tl.load(STATE + totals + row), tl.load(acc))
+                peak, total, sums = softmax_step(s, scale * LOG2E, v1, tl.load(STATE + row), tl.load(STATE + totals + row), tl.load(acc))
                 tl.debug_barrier()               # idle rows have read what the last live row replaces
                 tl.store(STATE + row, peak, mask=tile.live)
                 tl.store(STATE + totals + row, total, mask=tile.live)

@@ -9,7 +9,7 @@ import triton.language as tl
 from kernels.attention.backward_q import store_dq
 from kernels.attention.configs import TOKEN_CONFIGS
 from kernels.attention.core import LOG2E, Rows, Sizes, load_queries, load_row_values, token_rows, zero_slices
-from kernels.nsa.select_packed_fwd import load_part, packed_scores, picked_keys
+from kernels.nsa.select_packed_fwd import load_part, packed_products, picked_keys
 from kernels.tiles import find_tile
 
 
@@ -46,8 +46,8 @@ def select_packed_bwd_dq(q: Rows, KT, KP, VT, IDX, do: Rows, lse: Rows, delta: R
     for r in range(0, NSEL):
         block, bound = picked_keys(row, r, t, LSEL, NSEL, HIDDEN)
         for n in range(0, bound, STEP):
-            s = packed_scores(q1, q2, KT + (first + block) * ((DP + DT) * LP), n, scale * LOG2E, LP, STEP, Sizes(G, D, DP, DT, E, EP, GP, BN))
-            p = tl.where((n + tl.arange(0, STEP) < bound)[None, :], tl.exp2(s - total[:, None]), 0.0)
+            s = packed_products(q1, q2, KT + (first + block) * ((DP + DT) * LP), n, LP, STEP, Sizes(G, D, DP, DT, E, EP, GP, BN))
+            p = tl.where((n + tl.arange(0, STEP) < bound)[None, :], tl.exp2(s * (scale * LOG2E) - total[:, None]), 0.0)
             ds = p * (tl.dot(do1, load_part(VT + (first + block) * (EP * LP), n, 0, LP, EP, STEP)) - change[:, None])
             keys = KP + (first + block) * (LP * KW)
             k = load_part(keys, 0, n, KW, STEP, DP)

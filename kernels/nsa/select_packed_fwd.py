@@ -28,12 +28,12 @@ def load_part(block, n, skip, STRIDE: tl.constexpr, ROWS: tl.constexpr, COLUMNS:
 
 
 @triton.jit
-def packed_scores(q1, q2, block, n, slope, LP: tl.constexpr, STEP: tl.constexpr, size):
-    """Scores of keys n .. n+STEP-1 of a block of columns, [GP, STEP], in units of log 2."""
+def packed_products(q1, q2, block, n, LP: tl.constexpr, STEP: tl.constexpr, size):
+    """Products of the queries and the keys n .. n+STEP-1 of a block of columns, [GP, STEP]."""
     s = tl.dot(q1, load_part(block, n, 0, LP, size.DP, STEP))
     if size.DT:
         s = tl.dot(q2, load_part(block, n, size.DP, LP, size.DT, STEP), s)
-    return s * slope
+    return s
 
 
 @triton.jit
@@ -106,8 +106,8 @@ def select_packed_fwd(q: Rows, KP, VP, IDX, o: Rows, lse: Rows, CU, scale, T, ns
     for r in range(0, NSEL):
         block, bound = picked_keys(row, r, t, LSEL, NSEL, HIDDEN)
         for n in range(0, bound, STEP):
-            s = packed_scores(q1, q2, KP + (first + block) * ((DP + DT) * LP), n, scale * LOG2E, LP, STEP, Sizes(G, D, DP, DT, E, EP, GP, BN))
+            s = packed_products(q1, q2, KP + (first + block) * ((DP + DT) * LP), n, LP, STEP, Sizes(G, D, DP, DT, E, EP, GP, BN))
             s = tl.where((n + tl.arange(0, STEP) < bound)[None, :], s, float("-inf"))
             v = load_part(VP + (first + block) * (LP * EP), 0, n, EP, STEP, EP)
-            peak, total, acc = softmax_step(s, v, peak, total, acc)
+            peak, total, acc = softmax_step(s, scale * LOG2E, v, peak, total, acc)
     store_output(o, lse, peak, total, acc, total, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))

@@ -70,9 +70,8 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
   return {out, byHeads(lse)};
 }
 
-// By the ops that do one thing each. The sweep takes the greatest product of a
-// row for its greatest score, which a negative scale makes the least; and what
-// selects nothing needs no sums of blocks.
+// By the ops that do one thing each: an op that selects nothing does not need
+// the sums of blocks.
 Triple separate(const Attention &a, const Tensor &cuCmp,
                 const SelectionSizes &o) {
   static const auto attention = findOp<std::tuple<Tensor, Tensor>(
@@ -106,7 +105,7 @@ Triple forward(const Tensor &q, const Tensor &k, const Tensor &v,
                   "the number of rows of k", k.size(0));
   const Attention a =
       checkAttention(name, q, k, v, cuSeqlens, maxSeqlen, scale, true);
-  if (selected == 0 || a.scale <= 0)
+  if (selected == 0)
     return separate(a, cuCmp, sizes);
   Tensor indices =
       at::empty({a.keyHeads, a.tokens, selected}, cuSeqlens.options());
@@ -151,8 +150,6 @@ std::pair<Attention, Tensor> checkDecode(const Tensor &q, Tensor k, Tensor v,
   checkRank(op, "k_cmp", k, 4);
   checkRank(op, "v_cmp", v, 4);
   checkPositive(op, "selected", sizes.selected);
-  TESSERA_CHECK(!scale || *scale > 0, op, "scale is ", scale.value_or(0),
-                "; it must be positive");
   const int64_t capacity = k.size(2);
   checkShape(op, "k_cmp", k, {q.size(0), k.size(1), capacity, k.size(3)},
              "[sequences, key heads, capacity, head size of q]");

@@ -91,7 +91,7 @@ Pair forward(const Tensor &q, const Tensor &k, const Tensor &v, int64_t first,
   Launch launch(file, "decode_split");
   launch.tensor(query).tensor(keys).tensor(values).tensor(blocks);
   launch.tensor(part).tensor(state);
-  launch.real(scale.value_or(1 / std::sqrt(double(q.size(2)))));
+  launch.real(checkScale(name, scale, q.size(2)));
   launch.integer(first).integer(last).integer(share).strides(query);
   cacheStrides(launch, keys);
   cacheStrides(launch, values);

@@ -94,7 +94,7 @@ Tensor decode(const Tensor &q, const Tensor &k, const Tensor &v, int64_t first,
   for (const MaybeTensor *numbers : {&learned, &perSequence})
     for (int64_t i = 0; *numbers && i < (*numbers)->size(0); ++i)
       launch.tensor((*numbers)->select(0, i).contiguous());
-  launch.real(scale.value_or(1 / std::sqrt(double(q.size(3)))));
+  launch.real(checkScale(decodeName, scale, q.size(3)));
   launch.integer(first).integer(first + count);
   decodeStrides(launch, query, 1, 2);
   decodeStrides(launch, keys, 2, 1);

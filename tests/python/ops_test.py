@@ -533,6 +533,17 @@ def test_meta_shapes():
             assert (a.shape, a.dtype, a.stride()) == (b.shape, b.dtype, b.stride()), name
 
 
+def test_scale_is_positive():
+    """Kernels take the largest product of a row for its largest score, which holds for a scale above 0 alone."""
+    scaled = [(name, arguments) for name, arguments in examples()
+              if name not in ("rope", "nsa_combine") and any(a.name == "scale" for a in getattr(ops, name).default._schema.arguments)]
+    assert len(scaled) >= 9
+    for name, arguments in scaled:
+        for scale in (0.0, -0.5, float("nan"), float("inf")):
+            with pytest.raises(ValueError, match=f"scale is {scale:g} and must be a finite number above 0"):
+                getattr(ops, name)(*arguments, scale=scale)
+
+
 def test_opcheck(subtests):
     utils = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
     for name, arguments in examples():
