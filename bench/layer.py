@@ -148,8 +148,8 @@ class Layer:
         return (self.T if rows is None else rows) // size + self.B
 
     def list_rows(self):
-        """BM of the kernels that walk lists, by the rule of ops/attention/SelectedAttention.cpp."""
-        few = min(max(pow2(4 * self.group), 16), 64)
+        """BM of the kernels that walk lists, by the rule of ops/attention/SelectedBlocks.cpp."""
+        few = min(max(min(pow2(4 * self.group), max(32, pow2(2 * self.group))), 16), 64)
         return max(64 if -(-self.length // LSEL) <= 3 * NSEL else few, pow2(self.group))
 
     def blocks_of_tile(self, tile):

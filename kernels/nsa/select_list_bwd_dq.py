@@ -19,7 +19,7 @@ from kernels.tiles import find_tile
 # tessera: cpu(BM=64, BN=32)
 # tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(configs=[triton.Config({"BN": keys}, num_warps=warps, num_stages=stages) for keys, warps, stages in [(64, 4, 1), (64, 8, 1), (32, 4, 2)]],
+@triton.autotune(configs=[triton.Config({"BN": keys}, num_warps=warps, num_stages=stages) for keys, warps, stages in [(32, 2, 2), (64, 4, 1), (64, 8, 1), (32, 4, 2)]],
                  key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
 def select_list_bwd_dq(q: Rows, k: Rows, v: Rows, LISTS, COUNTS, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, nseq, G: tl.constexpr,

@@ -17,17 +17,19 @@ using at::Tensor;
 
 // A tile multiplies all its rows by every block that one of its tokens
 // selected. Where a sequence has hardly more blocks than one token selects,
-// tokens share most of them; else a tile holds few tokens.
-constexpr int64_t kSharedBlocksPerSelected = 3, kFewTokens = 4;
+// tokens share most of them, and a tile has kMostRows rows. Else it holds four
+// tokens, or two if four have more than kFewRows rows.
+constexpr int64_t kSharedBlocksPerSelected = 3, kFewRows = 32, kMostRows = 64;
 
 int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
                  int64_t selectionLength) {
   const bool shared = ceilDiv(maxSeqlen, selectionLength) <=
                       kSharedBlocksPerSelected * selected;
-  const int64_t few = nextPowerOfTwo(kFewTokens * group);
+  const int64_t few = std::min(nextPowerOfTwo(4 * group),
+                               std::max(kFewRows, nextPowerOfTwo(2 * group)));
   const int64_t most = 32 * nextPowerOfTwo(group); // a bit each in a word
-  const int64_t rows =
-      std::min(most, shared ? 64 : std::clamp<int64_t>(few, 16, 64));
+  const int64_t rows = std::min(
+      most, shared ? kMostRows : std::clamp<int64_t>(few, 16, kMostRows));
   return std::max(rows, nextPowerOfTwo(group));
 }
 
