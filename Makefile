@@ -61,7 +61,7 @@ python = $${TESSERA_DEPS:-$${XDG_DATA_HOME:-$$HOME/.local/share}/tessera}/venv/b
 codegen-report: ## our PTX next to Triton's: registers, spills, executed instructions, conflicts
 	@scripts/setup full
 	@scripts/build release all tests
-	@scripts/bench codegen sources=kernels,tutorials,fla,liger target=sm_80,sm_90
+	@scripts/bench codegen sources=kernels,tutorials,fla,liger,flash_attention target=sm_80,sm_90
 
 sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shapes)
 	@scripts/setup full

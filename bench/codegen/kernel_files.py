@@ -4,6 +4,7 @@
 """tests/simulator and tests/triton must be on the path. `visit` gets (path, name, grid, args, constexprs, options); options None:
 those of the decorator's first Config."""
 import importlib
+import unittest.mock
 
 import simulator_launcher as launcher
 from simulator_launcher import ROOT, cdiv, fresh, torch
@@ -38,6 +39,32 @@ def run_program(program, visit, quick):
     else:
         for shape in [cases.INSTANCES["quick"]] if quick else cases.INSTANCES.values():
             getattr(test, program)(shape)
+
+
+def default_tiles(path, name):
+    """The constants of the decorator's first Config."""
+    launcher.kernel(path, name)
+    found = getattr(launcher._base.loaded[path], name)
+    return dict(found.configs[0].kwargs) if type(found).__name__ == "Autotuner" else {}
+
+
+def attention_launches(head, group=4):
+    """Kernel -> (path, Triton's function, arguments, constants, options) of dense and window attention in bf16, forward and backward, with
+    heads of this size and the decorator's first Config. Nothing is run: the arguments serve for their types and alignment."""
+    found = {}
+
+    def launch(path, name, grid, *args, **constexprs):
+        found[name] = (path, launcher.kernel(path, name), args, dict(constexprs, **default_tiles(path, name)), default_options(path, name))
+
+    import cases
+    test = importlib.import_module("backward_test")
+    with unittest.mock.patch.object(cases, "launch", launch), unittest.mock.patch.object(test, "launch", launch):
+        problem = cases.Problem(cases.Shape([150], hkv=1, group=group, dim=head, vdim=head, w=512, bm=64, bn=64, dtype=torch.bfloat16))
+        problem.k = [k.contiguous() for k in problem.k]  # as the instances of the kernels: strides that 16 divides
+        for path, stem, extra in (("dense/attn_bwd.py", "dense", {}), ("nsa/window_bwd.py", "window", dict(W=512))):
+            _, lse = problem.window(stem == "dense")
+            test.gradients(problem, path, stem, problem.k[2], problem.v[2], lse, lse, **extra)
+    return found
 
 
 # BM, BN, BK, warps, stages, type: the first is the instance of the file, the rest are usual configurations of such kernels.

@@ -8,7 +8,8 @@ tutorials' kernels in usual configurations (tutorials); the results are compared
 Liger-Kernel, at the versions of scripts/deps.lock, fetched into build/bench/peers: their Python functions launch them. The result has a
 record for each kernel and target, with the numbers of both, and a summary for each target. Rows where Triton's code spills more than 256
 bytes are listed apart. sm_90 must be correct and free of spills only. "ours" ignores hints that Triton cannot read (swap_ab); "hinted"
-are the numbers with them, which no target uses. kernel=TEXT takes only kernels whose name contains the text.
+are the numbers with them, which no target uses. kernel=TEXT takes only kernels whose name contains the text. flash_attention
+counts the main loops of attention, FlashAttention 2 in torch's library included (bench/codegen/flash_attention.py).
 
 source_to_cubin_cpu_ms is the processor time of a compilation, ptxas included, the shorter of two. A new process and a new worker compile ours
 each time, Triton's compiler is warm; start_cpu_ms is what a kernel of one line takes each of them at that moment without ptxas (the shorter
@@ -22,11 +23,11 @@ import sys
 import tempfile
 import warnings
 
-from codegen import bars, published
+from codegen import bars, flash_attention, published
 from harness import ROOT, commit
 from harness.context import simulator_path
 
-SOURCES, TARGETS = ("kernels", "tutorials", "fla", "liger"), ("sm_80", "sm_90")
+SOURCES, TARGETS = ("kernels", "tutorials", "fla", "liger", "flash_attention"), ("sm_80", "sm_90")
 PROGRAMS = ("nn", "forward", "backward", "tutorials")  # of tests/triton: codegen/kernel_files.py
 OPTIONS = {"sources": ["kernels", "tutorials"], "target": ["sm_80"], "kernel": ""}
 QUICK = {"sources": ["tutorials"], "kernel": "softmax"}
@@ -50,6 +51,8 @@ def rows(options):
             found.update({"kernels, " + program: (source, program) for program in PROGRAMS})
         elif source == "tutorials":
             found["tutorials"] = (source, None)
+        elif source == "flash_attention":
+            found.update({name: (source, row) for name, row in flash_attention.ROWS.items()})
         else:
             from codegen import libraries
             found.update({"%s: %s" % (source, name): (source, call) for name, call in libraries.CALLS[source]})
@@ -130,6 +133,10 @@ def call_library(visit, call):
 
 def measure(row, context):
     source, what = row
+    if source == "flash_attention":
+        for record in flash_attention.records(*what):
+            context.emit(record)
+        return
     with tempfile.TemporaryDirectory(prefix="tessera-codegen-") as empty:  # nothing is found there
         os.environ["TESSERA_CACHE_DIR"] = empty
         visit = Visit(source, context)
@@ -146,6 +153,8 @@ def measure(row, context):
 def line(record):
     if "failed" in record:
         return "%(name)s: %(failed)s" % record
+    if record["source"] == "flash_attention":
+        return flash_attention.line(record)
     state = "ok, no numbers of Triton's" if "error" in record["triton"] else "ok"
     if "error" in record["ours"]:
         state = "FAILED " + record["ours"]["error"].splitlines()[-1][:100]
@@ -155,10 +164,13 @@ def line(record):
 
 
 def summary(records, context):
-    """Summary and verdicts of each target; `text` is what people read."""
+    """Summary and verdicts of each target; `text` is what people read. Main loops have no verdict."""
     summaries, verdicts = {}, {}
+    loops = [flash_attention.line(record) for record in records if record["source"] == "flash_attention"]
+    absent = [flash_attention.line(record) for record in records if "left_out" in record]
+    records = [record for record in records if record["source"] != "flash_attention"]
     for target in context.options.target:
         summaries[target], verdicts[target] = bars.summary(records, target)
-    return dict(targets=context.options.target, summary=summaries, bars=verdicts, left_out=left_out,
+    return dict(targets=context.options.target, summary=summaries, bars=verdicts, left_out=left_out + absent,
                 missed=sum(holds is False for found in verdicts.values() for holds in found.values()),
-                text=[part for target in context.options.target for part in bars.text(records, target).splitlines()])
+                text=[part for target in context.options.target for part in bars.text(records, target).splitlines()] + loops)
