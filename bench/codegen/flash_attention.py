@@ -187,7 +187,8 @@ def records(way, head):
 
 def line(record):
     """A record as a line of text."""
-    name = "%(kernel)s, head %(head)d, %(mask)s mask, %(compiler)s" % record
+    mask = "no mask" if record["mask"] == "none" else "%(mask)s mask" % record
+    name = "%s, head %d, %s, %s" % (record["kernel"], record["head"], mask, record["compiler"])
     if "left_out" in record:
         return "%s: left out: %s" % (name, record["left_out"])
     return "%s: %.2f others and %.2f LDSM for each tensor instruction; %.0f warp instructions for 64 x 128 pairs, %.0f of them tensor" % (

@@ -8,7 +8,7 @@ import subprocess
 import types
 
 import pytest
-from codegen import flash_attention, report, sass, torch_library
+from codegen import flash_attention, loop_table, report, sass, torch_library
 from codegen.torch_library import LeftOut
 from repository import PROGRAM, ROOT
 
@@ -204,3 +204,23 @@ def test_counts_are_those_of_tessera_report(tmp_path):
     loops[0]["iteration"].append("FADD")
     with pytest.raises(RuntimeError, match="count different loops"):
         flash_attention.require_same(found["sass"]["loops"], loops)
+
+
+def row(kernel, compiler, iteration, rows, warps):
+    """A record whose loop has these classes."""
+    loops = dict(iteration, total=sum(iteration.values()))
+    each = warps * flash_attention.PAIRS / (rows * 64)
+    return dict(way="backward", head=64, kernel=kernel, compiler=compiler, mask="causal", iteration=loops, other_per_tensor=0.5, ldsm_per_tensor=0.25,
+                warp_instructions=each * loops["total"], tensor_instructions=each * iteration["tensor"])
+
+
+def test_the_table_of_main_loops():
+    rows = [row("flash_bwd", "nvcc", dict(tensor=4, ldsm=1, fp=1), 128, 8), row("dense_bwd_dq", "tessera", dict(tensor=3, ldsm=2, fp=5), 64, 4),
+            row("dense_bwd_dkdv", "tessera", dict(tensor=4, ldsm=4, control=2), 64, 8),
+            dict(way="backward", head=64, kernel="dense_bwd_dq", compiler="triton", mask="causal", left_out="no Triton")]
+    lines = loop_table.table(rows).splitlines()
+    assert lines[2] == "| FlashAttention 2, causal | 0.50 | 0.25 | 48 | 32 | 8 |  |  |  |  |  | 8 |  |  |  |  |  |  |  |"
+    # 8 x (3 + 2 + 5) and 16 x (4 + 4 + 2); the tensor instructions are 24 + 64.
+    assert lines[5] == "| both, ours | 1.73 | 0.91 | 240 | 88 | 80 |  |  |  |  |  | 40 |  |  |  |  |  |  | 32 |"
+    assert lines[-1] == "`dense_bwd_dq`, Triton: no Triton."
+    assert sorted(kind for kinds in loop_table.COLUMNS.values() for kind in kinds) == sorted(sass.CLASSES)
