@@ -123,7 +123,7 @@ def launches(head):
 
 
 def count_report(ptx, shared, threads, min_blocks):
-    """(loops, ptxas) of PTX: the SASS that `tessera report` counts, counted by sass.py. Raises RuntimeError if the two differ."""
+    """(loops, the report of `tessera report`) of PTX. sass.py counts the loops of the same SASS. Raises RuntimeError if the two differ."""
     with tempfile.TemporaryDirectory(prefix="tessera-loops-") as folder:
         source, listing = pathlib.Path(folder, "kernel.ptx"), pathlib.Path(folder, "kernel.sass")
         source.write_text(ptx)

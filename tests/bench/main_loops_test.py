@@ -59,6 +59,16 @@ def test_an_iteration_copies_and_does_not_mask():
     assert sass.counts_of(loop["iteration"]) == {"tensor": 1, "copy": 1, "exp": 1, "control": 3, "integer": 1, "total": 7}
 
 
+def test_branches():
+    """A branch with a predicate as its operand, and BRA.DIV, may continue with the next instruction; a plain branch does not."""
+    loop = [".L_x_1:", TENSOR, "%s", "FADD R1, R1, R2", ".L_x_2:", "@P0 BRA `(.L_x_1)"]
+    def complete(branch):
+        return len(sass.tensor_loops(listing(("k", [line.replace("%s", branch) for line in loop] + END)))[0]["complete"])
+    assert complete("BRA `(.L_x_2)") == 3
+    assert complete("BRA UP0, `(.L_x_2)") == complete("BRA.DIV UR4, `(.L_x_2)") == complete("@P1 BRA `(.L_x_2)") == 4
+    assert complete("@PT BRA `(.L_x_2)") == 3
+
+
 def test_an_inner_loop_without_tensor_instructions_hides_its_outer_loop():
     outer = [".L_x_1:", TENSOR, ".L_x_2:", "FADD R1, R1, R2", "@P0 BRA `(.L_x_2)", "@P1 BRA `(.L_x_1)"]
     assert sass.tensor_loops(listing(("nested", outer + END))) == []
