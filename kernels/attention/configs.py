@@ -13,4 +13,4 @@ def tile_configs(sizes):
 FORWARD_CONFIGS = tile_configs([(128, 64, 4, 2), (64, 64, 4, 2), (128, 64, 8, 2), (64, 32, 4, 3)])
 DQ_CONFIGS = tile_configs([(128, 32, 4, 1), (64, 64, 4, 1), (64, 64, 8, 2), (64, 32, 4, 2), (32, 64, 4, 2)])
 TOKEN_CONFIGS = [triton.Config({"BN": 64}, num_warps=4, num_stages=2), triton.Config({"BN": 32}, num_warps=2, num_stages=3)]
-DKDV_CONFIGS = tile_configs([(32, 64, 4, 2), (64, 64, 8, 1), (64, 64, 4, 1), (64, 32, 4, 2)])
+DKDV_CONFIGS = tile_configs([(64, 64, 4, 2), (32, 64, 4, 2), (64, 64, 8, 1), (64, 64, 4, 1), (64, 32, 4, 2)])

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from kernels.attention.backward_kv import backward_kv
 from kernels.attention.backward_q import backward_q
-from kernels.attention.configs import tile_configs
+from kernels.attention.configs import DKDV_CONFIGS, DQ_CONFIGS
 from kernels.attention.core import Pattern, Rows, Sizes
 from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 
@@ -20,7 +20,7 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(configs=tile_configs([(64, 64, 4, 1), (64, 64, 8, 2), (64, 32, 4, 2), (32, 64, 4, 2)]), key=["G", "D", "E"])
+@triton.autotune(configs=DQ_CONFIGS, key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
 def dense_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, nseq, G: tl.constexpr,
                  D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
@@ -37,7 +37,7 @@ def dense_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: grid(H, T // BN + B)
-@triton.autotune(configs=tile_configs([(64, 64, 8, 1), (64, 64, 4, 1), (64, 32, 4, 2), (32, 64, 4, 2)]), key=["G", "D", "E"])
+@triton.autotune(configs=DKDV_CONFIGS, key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
 def dense_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dk: Rows, dv: Rows, CU, scale, nseq, G: tl.constexpr,
                    D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):

@@ -14,8 +14,8 @@ from kernels.tiles import find_tile
 
 # tessera: types("q k v do dq: Rows(*TYPE:16, i32:16, i32:16)", "lse delta: Rows(*fp32:16, i32, 1)", "LISTS: *i64:16", "COUNTS CU: *i32:16", "scale: fp32", "nseq: i32")
 # tessera: instance select_list_bwd_dq_quick_f32(TYPE="fp32", G=3, LSEL=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
-# tessera: instance select_list_bwd_dq_d64_f32(TYPE="fp32", G=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
-# tessera: instance select_list_bwd_dq_paper_bf16(TYPE="bf16", lse="Rows(*fp32:16, i32:16, 1)", delta="Rows(*fp32:16, i32:16, 1)", G=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: instance select_list_bwd_dq_d64_f32(TYPE="fp32", G=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=32)
+# tessera: instance select_list_bwd_dq_paper_bf16(TYPE="bf16", lse="Rows(*fp32:16, i32:16, 1)", delta="Rows(*fp32:16, i32:16, 1)", G=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BM=32, BN=32)
 # tessera: cpu(BM=64, BN=32)
 # tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)

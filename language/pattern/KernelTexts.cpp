@@ -48,8 +48,8 @@ const char *const forwardKernel =
     R"($HEAD$# tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 128, "BN": 64}, num_warps=4, num_stages=2),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 128, "BN": 64}, num_warps=8, num_stages=2),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=3),
     ],
     key=["G", "D", "E"],
@@ -67,8 +67,8 @@ const char *const queryGradientKernel =
     R"($HEAD$# tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 128, "BN": 32}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
-        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
     ],
     key=["G", "D", "E"],
@@ -87,8 +87,8 @@ const char *const keyGradientKernel =
     R"($HEAD$# tessera: grid(H, T // BN + B)
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
         triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
-        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
     ],
     key=["G", "D", "E"],
