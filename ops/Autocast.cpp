@@ -71,7 +71,8 @@ void implement(torch::Library &m) {
        {"nsa_attention", "nsa_gated_attention", "nsa_compressed_attention",
         "nsa_compressed_selection", "nsa_select", "nsa_select_scores",
         "nsa_selected_attention", "selected_attention", "nsa_window_attention",
-        "dense_attention", "custom_attention", "linear_cross_entropy"})
+        "dense_attention", "custom_attention", "pattern_list_attention",
+        "linear_cross_entropy"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&narrowOperands<device>>());
   m.impl("nsa_combine",
          CppFunction::makeFromBoxedFunction<&widenBranches<device>>());

@@ -17,6 +17,12 @@ extern const char *const keyGradientKernel;
 extern const char *const gradientKernel; // in one pass
 extern const char *const decodeKernel;
 extern const char *const firstReaderKernel;
+// Of a pattern that selects blocks.
+extern const char *const listKernel;
+extern const char *const listQueryGradientKernel;
+extern const char *const listKeyGradientKernel;
+extern const char *const listMassKernel; // of an indexer
+extern const char *const scoresKernel;
 
 // Returns the text with all names in $ replaced.
 std::string replaceNames(std::string text,

@@ -6,6 +6,7 @@
 #include "language/Evaluate.h"
 #include "language/HintNames.h"
 #include "language/Parser.h"
+#include "language/pattern/SelectedPattern.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "support/Text.h"
@@ -60,6 +61,8 @@ public:
       checkFunction(pattern.modify, {"s", "t", "pos", "head"}, {});
       checkUse();
     }
+    if (hasListKernels(pattern))
+      pattern.selection->derived = true;
     return std::move(pattern);
   }
 

@@ -35,15 +35,18 @@ PatternWriter::PatternWriter(std::string name, const Pattern &pattern,
 }
 
 std::string PatternWriter::inside(const std::string &parameter) const {
+  if (pattern.selection && parameter == "t") // int64 in one of the kernels
+    return "t.to(tl.int32)";
+  const std::string extra = pattern.selection ? "extra[2][" : "extra[";
   size_t index = 0;
   for (const PatternParameter &p : pattern.parameters) {
     if (p.name == parameter)
-      return "extra[" + std::to_string(index) + "]";
+      return extra + std::to_string(index) + "]";
     ++index;
   }
   for (const PerSequence &p : pattern.perSequence) {
     if (p.name == parameter)
-      return "extra[" + std::to_string(index) + "]";
+      return extra + std::to_string(index) + "]";
     ++index;
   }
   return learned && learned->name == parameter ? "learned" : parameter;
@@ -75,14 +78,18 @@ std::string PatternWriter::adapters() const {
   if (!pattern.sees)
     text += "\n\n@triton.jit\ndef sees(t, pos):\n    \"\"\"Returns whether the "
             "key is at or before the query.\"\"\"\n    return pos <= t\n";
-  text += adapter("mask", "t, pos, head, extra",
-                  pattern.sees ? call("sees", parametersOf(*pattern.sees))
-                               : "sees(t, pos)");
-  text += adapter("keys", "t0, t1, length, head0, head1, extra",
-                  call("key_range", ranged({"t0", "t1", "length"})));
-  text += adapter("queries", "pos0, pos1, length, head0, head1, extra",
-                  call("query_range", ranged({"pos0", "pos1", "length"})));
-  if (visibility.keyGaps || visibility.queryGaps)
+  const std::string seen =
+      pattern.sees ? call("sees", parametersOf(*pattern.sees)) : "sees(t, pos)";
+  text += adapter(
+      "mask", "t, pos, head, extra",
+      pattern.selection ? "listed_mask(t, pos, head, extra) & " + seen : seen);
+  if (!pattern.selection) {
+    text += adapter("keys", "t0, t1, length, head0, head1, extra",
+                    call("key_range", ranged({"t0", "t1", "length"})));
+    text += adapter("queries", "pos0, pos1, length, head0, head1, extra",
+                    call("query_range", ranged({"pos0", "pos1", "length"})));
+  }
+  if (!pattern.selection && (visibility.keyGaps || visibility.queryGaps))
     text += adapter("visible", "t0, t1, pos0, pos1, head0, head1, extra",
                     call("sees_tile", ranged({"t0", "t1", "pos0", "pos1"})) +
                         "[0]");

@@ -20,6 +20,26 @@ namespace {
 constexpr std::string_view marker =
     "# The kernels of the pattern above, derived from its functions.";
 
+std::string imports(bool attendsToLaterKeys) {
+  return "from kernels.attention.backward import backward\n"
+         "from kernels.attention.backward_kv import backward_kv\n"
+         "from kernels.attention.backward_q import backward_q\n"
+         "from kernels.attention.core import Pattern, Rows, Sizes\n"
+         "from kernels.attention.decode import decode" +
+         std::string(attendsToLaterKeys ? ", first_reader" : "") +
+         "\nfrom kernels.attention.forward import forward\n";
+}
+
+std::string listImports(const Selection &selection) {
+  const bool learns = selection.scorer == Scorer::Indexer;
+  return "from kernels.attention.core import Pattern, Rows, Sizes\n"
+         "from kernels.attention.masks import listed_mask\n"
+         "from kernels.attention.listed_bwd import backward_kv_lists, "
+         "backward_q_lists\n"
+         "from kernels.attention.listed_fwd import forward_lists" +
+         std::string(learns ? ", masses_of_lists\n" : "\n");
+}
+
 bool hasDirective(const Module &module) {
   for (const StmtPtr &statement : module.body)
     if (const auto *function = statement->as<FunctionDef>())
@@ -52,14 +72,17 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
     return result;
   if (pattern.selection) {
     checkSelectedPattern(pattern, result.diagnostics);
-    if (result.diagnostics.empty())
-      result.text = file->text();
-    return result;
+    if (!result.diagnostics.empty() || !pattern.selection->derived) {
+      if (result.diagnostics.empty())
+        result.text = file->text();
+      return result;
+    }
   }
   const Visibility visibility = deriveVisibility(pattern);
   const Gradients gradients = deriveGradients(pattern);
   for (const std::string &helper : visibility.helpers)
-    if (const FunctionDef *own = parsed.module->findFunction(helper))
+    if (const FunctionDef *own =
+            pattern.selection ? nullptr : parsed.module->findFunction(helper))
       result.diagnostics.push_back(Diagnostic::make(
           DiagnosticId::InvalidHint, parsed.module->file, own->nameRange,
           "the kernels of a pattern import `" + helper + "`",
@@ -76,19 +99,17 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
   if (!text.empty() && text.back() != '\n')
     text += '\n';
   text += "\n\n" + std::string(marker) +
-          "\nimport triton\nimport triton.language as tl\n"
-          "from kernels.attention.backward import backward\n"
-          "from kernels.attention.backward_kv import backward_kv\n"
-          "from kernels.attention.backward_q import backward_q\n"
-          "from kernels.attention.core import Pattern, Rows, Sizes\n"
-          "from kernels.attention.decode import decode" +
-          std::string(writer.attendsToLaterKeys() ? ", first_reader" : "") +
-          "\nfrom kernels.attention.forward import forward\n" +
-          visibility.importLine();
-  for (const std::string *derived : {&visibility.text, &gradients.text})
-    if (!derived->empty())
-      text += "\n\n" + *derived;
-  result.text = text + writer.adapters() + writer.kernels();
+          "\nimport triton\nimport triton.language as tl\n";
+  text += pattern.selection
+              ? listImports(*pattern.selection)
+              : imports(writer.attendsToLaterKeys()) + visibility.importLine();
+  // Lists name the keys that a kernel visits, so that it needs no ranges.
+  if (!pattern.selection && !visibility.text.empty())
+    text += "\n\n" + visibility.text;
+  if (!gradients.text.empty())
+    text += "\n\n" + gradients.text;
+  result.text = text + writer.adapters() +
+                (pattern.selection ? writer.listKernels() : writer.kernels());
   return result;
 }
 

@@ -17,7 +17,9 @@ struct ExpandedPattern {
   // The file's own text, then the functions derived from it and the kernels
   // NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_bwd, NAME_decode and NAME_ref, where
   // NAME is the file's name without its ending. A pattern with select(...) has
-  // no kernels: the torch ops of its scorer and tessera::selected_attention
+  // the kernels NAME_list, NAME_list_bwd_dq, NAME_list_bwd_dkdv and NAME_scores
+  // if it has a `modify` or a `sees` other than `pos <= t`; if not, it has no
+  // kernels: the torch ops of its scorer and tessera::selected_attention
   // compute it.
   std::string text;
   std::vector<Diagnostic> diagnostics; // errors; the text is then empty

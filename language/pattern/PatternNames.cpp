@@ -32,6 +32,21 @@ bool isImported(std::string_view name) {
   return contains(names, name);
 }
 
+// The same for a pattern that selects blocks.
+bool isImportedForLists(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> names = {
+      "forward_lists", "backward_q_lists", "backward_kv_lists",
+      "masses_of_lists", "listed_mask"};
+  return contains(names, name);
+}
+
+// Returns true for a parameter of the kernels of a pattern that selects blocks.
+bool isOfListKernels(std::string_view name) {
+  static constexpr std::array<std::string_view, 10> names = {
+      "k", "v", "o", "do", "lse", "delta", "dq", "dk", "dv", "nblk"};
+  return contains(names, name) || isImportedForLists(name);
+}
+
 // Returns true for a parameter or variable of the kernels.
 bool isOfKernels(const std::string &name) {
   static constexpr std::array<std::string_view, 26> names = {
@@ -146,7 +161,7 @@ private:
                        [&](const auto &p) { return p.name == parameter; });
   }
   void checkName(const std::string &name, SourceRange range) {
-    if (isOfKernels(name))
+    if (isOfKernels(name) || (pattern.selection && isOfListKernels(name)))
       report(range, "the kernels of a pattern use the name `" + name + "`",
              "give the parameter a longer name in lower case");
   }
@@ -177,9 +192,16 @@ private:
         "",        "_mask",       "_keys",         "_queries", "_visible",
         "_score",  "_score_grad", "_learned_grad", "_load",    "_ref",
         "_bwd_dq", "_bwd_dkdv",   "_bwd",          "_decode",  "_first_reader"};
+    static const std::vector<std::string> more = {
+        "_list", "_list_bwd_dq", "_list_bwd_dkdv", "_list_mass", "_scores"};
+    const auto isFileWith = [&](const std::string &ending) {
+      return name == file + ending;
+    };
     const bool derived =
-        std::any_of(endings.begin(), endings.end(),
-                    [&](const auto &ending) { return name == file + ending; });
+        std::any_of(endings.begin(), endings.end(), isFileWith) ||
+        (pattern.selection &&
+         (std::any_of(more.begin(), more.end(), isFileWith) ||
+          isImportedForLists(name)));
     if (derived || (isImported(name) && name != "tl" && name != "triton"))
       report(range, "the kernels of a pattern define `" + name + "`",
              "give it another name");

@@ -65,15 +65,16 @@ std::string PatternWriter::patternValue(bool gaps, bool backward) const {
   const auto named = [&](bool there, const char *suffix) {
     return there ? name + "_" + suffix : std::string("None");
   };
+  const bool ranges = !pattern.selection; // else lists name the keys
   return "Pattern((" + joined(inputs, ", ") +
-         (inputs.size() == 1 ? ",), " : "), ") + name + "_mask, " + name +
-         "_keys, " + name + "_queries, " + named(gaps, "visible") + ", " +
-         named(pattern.modify, "score") + ", " +
+         (inputs.size() == 1 ? ",), " : "), ") + name + "_mask, " +
+         named(ranges, "keys") + ", " + named(ranges, "queries") + ", " +
+         named(gaps, "visible") + ", " + named(pattern.modify, "score") + ", " +
          named(backward && pattern.modify && !gradients.unitSlope,
                "score_grad") +
          ", " + named(backward && learned, "learned_grad") + ", " +
          named(!pattern.perSequence.empty(), "load") +
-         (isCausal(pattern.sees) ? ", causal=True)" : ")");
+         (pattern.selection || isCausal(pattern.sees) ? ", causal=True)" : ")");
 }
 
 std::string PatternWriter::instance(const std::string &suffix,

@@ -32,6 +32,9 @@ public:
   // NAME_ref, NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_bwd, NAME_decode, and
   // NAME_first_reader where queries attend to later keys.
   std::string kernels() const;
+  // Of a pattern with select(...): NAME_list, NAME_list_bwd_dq,
+  // NAME_list_bwd_dkdv, NAME_scores, and with an indexer NAME_list_mass.
+  std::string listKernels() const;
 
 private:
   // "extra[1]" for a parameter or a value of a sequence; any other name as it

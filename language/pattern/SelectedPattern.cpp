@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/SelectedPattern.h"
 
+#include <algorithm>
+
 namespace tessera::language {
 namespace {
 
@@ -24,7 +26,29 @@ bool isCausal(const FunctionDef &function) {
   return text == "(pos <= t)" || text == "(t >= pos)";
 }
 
+// What a pattern may not have if its kernels are derived.
+void checkListKernels(const Pattern &pattern, const auto &report) {
+  const Selection &selection = *pattern.selection;
+  const FunctionDef &function =
+      pattern.modify ? *pattern.modify : *pattern.sees;
+  const std::string has =
+      "a pattern with select(...) and the function `" + function.name + "` ";
+  if (selection.window > 0)
+    report(function.nameRange, has + "has a window",
+           "remove window from select(...); local=2 selects the last blocks");
+  const std::vector<std::string> names = selection.names();
+  for (const PatternParameter &one : pattern.parameters)
+    if (std::find(names.begin(), names.end(), one.name) != names.end())
+      report(one.range, "`" + one.name + "` is a parameter of select(...), too",
+             "give it another name");
+}
+
 } // namespace
+
+bool hasListKernels(const Pattern &pattern) {
+  return pattern.selection && pattern.selection->streams == Streams::One &&
+         (pattern.modify || (pattern.sees && !isCausal(*pattern.sees)));
+}
 
 void checkSelectedPattern(const Pattern &pattern,
                           std::vector<Diagnostic> &diagnostics) {
@@ -37,19 +61,21 @@ void checkSelectedPattern(const Pattern &pattern,
   const Selection &selection = *pattern.selection;
   const std::string with =
       std::string("a pattern with ") +
-      (selection.scorer == Scorer::None ? "streams(...) " : "select(...) ");
+      (selection.streams == Streams::One ? "select(...) " : "streams(...) ");
+  for (const PerSequence &one : pattern.perSequence)
+    report(one.range, with + "has the value of a sequence `" + one.name + "`",
+           "remove it");
+  if (selection.derived)
+    return checkListKernels(pattern, report);
   if (pattern.sees && !isCausal(*pattern.sees))
     report(pattern.sees->nameRange, with + "has a `sees` other than `pos <= t`",
-           "write return pos <= t; select(window=...) adds the last keys");
+           "write return pos <= t");
   if (pattern.modify)
     report(pattern.modify->nameRange, with + "has a function `modify`",
            "remove one of the two");
   for (const PatternParameter &one : pattern.parameters)
     report(one.range, with + "has the parameter `" + one.name + "`",
            "the values inside the directive are its parameters");
-  for (const PerSequence &one : pattern.perSequence)
-    report(one.range, with + "has the value of a sequence `" + one.name + "`",
-           "remove it");
   for (const LearnedParameter &one : pattern.learned)
     if (selection.streams == Streams::Gated)
       report(one.range,

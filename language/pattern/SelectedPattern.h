@@ -8,10 +8,16 @@
 
 namespace tessera::language {
 
-// Appends a diagnostic for everything that the kernels of selected attention do
-// not compute: a `sees` that is not causal, a function `modify`, parameters
-// outside select(...), values of a sequence and learned numbers other than
-// `sink`. `pattern.selection` has a value.
+// True if the pattern has one stream of selected blocks and a `sees` other than
+// `pos <= t` or a `modify`: its kernels are derived then.
+bool hasListKernels(const Pattern &pattern);
+
+// Appends a diagnostic for everything that the kernels of selected attention,
+// or those derived from the pattern, do not compute: several streams with a
+// `sees` that is not causal or a `modify`, parameters that no derived kernel
+// takes, a window of a derived kernel, values of a sequence, and learned
+// numbers that neither `modify` nor the softmax takes. `pattern.selection` has
+// a value.
 void checkSelectedPattern(const Pattern &pattern,
                           std::vector<Diagnostic> &diagnostics);
 

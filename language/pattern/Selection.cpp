@@ -170,7 +170,9 @@ std::vector<std::string> Selection::names() const {
     return {"window", "l", "d"};
   if (streams == Streams::Joined)
     return {"top", "window", "l", "d", "heads", "dim"};
-  std::vector<std::string> names = {"block", "top", "first", "local", "window"};
+  std::vector<std::string> names = {"block", "top", "first", "local"};
+  if (!derived)
+    names.push_back("window");
   if (streams == Streams::One)
     names.push_back("dense_below");
   if (scorer == Scorer::Compressed)

@@ -62,6 +62,8 @@ struct Selection {
   Streams streams = Streams::One;
   int64_t length = 32, stride = 16; // of compressed keys
   int64_t heads = 4, width = 64;    // of Scorer::Indexer
+  // The kernels of attention are derived from the file's `sees` and `modify`.
+  bool derived = false;
 
   // Returns the pairs of keys and values that attention takes: one for each
   // stream.

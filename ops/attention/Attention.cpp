@@ -22,6 +22,8 @@ void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.integer("nseq", a.sequences);
   for (const auto &[name, tensor] : branch.tensors)
     launch.tensor(name, tensor);
+  for (const auto &[name, tensor] : branch.rows)
+    launch.rows(name, tensor);
   for (const auto &[name, value] : branch.integers)
     launch.integer(name, value);
   launch.sequence(a.maxSeqlen).constant("G", a.group);
@@ -68,6 +70,11 @@ bool isHeavy(const Attention &a) {
 
 const char *backwardOptions(const Attention &a) {
   return isHeavy(a) ? "num_stages=1" : "";
+}
+
+std::string backwardOptions(const Attention &a, const std::string &text) {
+  const std::string options = backwardOptions(a);
+  return options + (options.empty() || text.empty() ? "" : ", ") + text;
 }
 
 void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven) {
@@ -178,7 +185,7 @@ metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v) {
 
 void launchForward(const Attention &a, const Branch &branch, const char *file,
                    const char *kernel, const Output &to) {
-  Launch launch(file, kernel);
+  Launch launch(file, kernel, branch.text);
   launch.rows("q", a.q).rows("k", a.k).rows("v", a.v);
   launch.rows("o", to.o).rows("lse", to.lse);
   applyCommon(launch, a, branch);
@@ -196,7 +203,8 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
 
 void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
               const QueryGradient &to, const char *file, const char *kernel) {
-  Launch launch(file, kernel, backwardOptions(a));
+  const std::string options = backwardOptions(a, branch.text);
+  Launch launch(file, kernel, options);
   addRows(launch, a, rows).rows("dq", to.dq);
   applyCommon(launch, a, branch);
   applyTiles(launch, a, branch, false);

@@ -8,6 +8,7 @@
 #include "ops/launch/Launch.h"
 
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -93,6 +94,9 @@ Constants wideTiles(const Attention &a, bool keys);
 // of the loop where rows are heavy.
 const char *backwardOptions(const Attention &a);
 
+// The same with other constexprs of the launch, which may be empty.
+std::string backwardOptions(const Attention &a, const std::string &text);
+
 // Gives `launch` the tiles but BM where `rowsGiven` says that it has BM.
 void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven);
 
@@ -102,6 +106,10 @@ struct Branch {
   // Arguments in addition to those of plain causal attention, by name.
   std::vector<std::pair<const char *, at::Tensor>> tensors = {};
   Constants integers = {};
+  // Tensors with a number for each token and head, fp32 [T, Hq], by name.
+  std::vector<std::pair<const char *, at::Tensor>> rows = {};
+  // Constexprs of the launch as text (ops/launch/ConstexprText.h).
+  std::string text = {};
   int64_t parts = 1; // programs of each tile of keys
   // Type of dk and dv; by default that of k.
   std::optional<at::ScalarType> gradients = {};

@@ -27,6 +27,16 @@ struct BlockLists {
   at::Tensor counts; // int32 [Hkv, tiles]
 };
 
+// The kernels of selected attention that are derived from a pattern: NAME_list,
+// NAME_list_bwd_dq and NAME_list_bwd_dkdv of its file.
+struct ListKernels {
+  std::string file, name;
+  std::string constants; // "cap=30.0"
+  // Rows, fp32 [T, Hq]: the numbers that `modify` reads, their gradients, which
+  // dq's kernel writes, and the sink. Undefined: none.
+  at::Tensor learned, learnedGradient, sink;
+};
+
 // The blocks that each query attends to.
 struct Selection {
   at::Tensor indices; // int32 [lists, T, n]
@@ -44,6 +54,8 @@ struct Selection {
   at::Tensor bits = {};
   // Whether programs visit blocks instead of tokens (BlockPasses.h).
   bool byBlocks = false;
+  // Launched instead of the kernels in kernels/nsa, unless it is null.
+  const ListKernels *kernels = nullptr;
 };
 
 // The constants of the kernels for `of`; none for the default rule.

@@ -99,7 +99,8 @@ Tensor addStreams(const Tensor &a, const Tensor &b, const Tensor &like) {
 // Lists of small blocks become lists of super-blocks, which takes a launch.
 KeyStreams prepared(const KeyStreams &streams) {
   KeyStreams s = streams;
-  if (s.selects() && needsSuperBlocks(s.selection.length))
+  if (s.selects() && !s.selection.kernels &&
+      needsSuperBlocks(s.selection.length))
     s.selection = superBlocks(s.listed, s.selection);
   return s;
 }

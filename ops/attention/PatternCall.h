@@ -58,6 +58,9 @@ at::Tensor indexerLoss(const PatternCall &call, int64_t block,
 // A pattern with select(...) and one stream.
 PatternOutput selectedPattern(const PatternCall &call,
                               const language::Selection &selection);
+// The same by the kernels that are derived from the pattern.
+PatternOutput derivedLists(const PatternCall &call,
+                           const language::Selection &selection);
 // A pattern with streams(...).
 PatternOutput streamsPattern(const PatternCall &call,
                              const language::Selection &selection);

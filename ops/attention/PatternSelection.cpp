@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/SymbolicShape.h"
+#include "ops/attention/HeadSlices.h"
 #include "ops/attention/PatternCall.h"
+#include "runtime/launch/PatternFile.h"
 
 #include <ATen/ATen.h>
 
@@ -61,12 +63,34 @@ std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c,
           Tensor()};
 }
 
+// Lists of all blocks of the longest sequence, which other sequences do not
+// have all of. Their number is a constant of the kernels: a power of two, so
+// that batches share kernels.
+Tensor allBlocks(const PatternCall &c, const Selection &s) {
+  const int64_t longest = c.maxSeqlen.guard_int(__FILE__, __LINE__);
+  const int64_t blocks =
+      nextPowerOfTwo(std::max<int64_t>((longest + s.block - 1) / s.block, 1));
+  return at::arange(blocks, c.q.options().dtype(at::kInt))
+      .expand_symint({1, c.q.sym_size(0), blocks})
+      .contiguous();
+}
+
 // The loss of an indexer that selects nothing: zeros with zero gradients.
 Tensor noSelectionLoss(const PatternCall &c) {
   const auto zeros = [](const Tensor &t) {
     return t.to(at::kFloat).flatten(1).sum(1) * 0;
   };
   return zeros(*c.indexQ) + zeros(*c.indexK) + zeros(*c.indexWeights);
+}
+
+// The loss of an indexer from the share of attention of each block.
+Tensor lossOfMass(const PatternCall &c, const Tensor &indexK,
+                  const Tensor &tokens, const Tensor &mass) {
+  static const auto op =
+      findOp<Tensor(const Tensor &, const Tensor &, const Tensor &,
+                    const Tensor &, const Tensor &, const Tensor &)>(
+          "indexer_loss");
+  return op.call(*c.indexQ, indexK, *c.indexWeights, tokens, mass, c.cuSeqlens);
 }
 
 } // namespace pattern_selection
@@ -94,20 +118,49 @@ at::Tensor indexerLoss(const PatternCall &c, int64_t block, const at::Tensor &k,
       findOp<Tensor(const Tensor &, const Tensor &, const Tensor &,
                     const Tensor &, const Tensor &, c10::SymInt, int64_t,
                     std::optional<double>)>("block_mass");
-  static const auto lossOf =
-      findOp<Tensor(const Tensor &, const Tensor &, const Tensor &,
-                    const Tensor &, const Tensor &, const Tensor &)>(
-          "indexer_loss");
   const Tensor mass =
       massOf.call(c.q.detach(), k.detach(), lse.detach(), indices, c.cuSeqlens,
                   c.maxSeqlen, block, c.scale);
-  return lossOf.call(*c.indexQ, indexK, *c.indexWeights, tokens, mass,
-                     c.cuSeqlens);
+  return pattern_selection::lossOfMass(c, indexK, tokens, mass);
+}
+
+PatternOutput derivedLists(const PatternCall &c, const language::Selection &s) {
+  using namespace pattern_selection;
+  static const auto attend = findOp<std::tuple<Tensor, Tensor>(
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      c10::SymInt, const Tensor &, int64_t, Text, Text, const MaybeTensor &,
+      std::optional<double>)>("pattern_list_attention");
+  checkIndexer(c, s);
+  const bool dense = c.maxSeqlen < s.denseBelow;
+  const auto [indices, tokens] =
+      dense ? std::pair(allBlocks(c, s), Tensor()) : selectBlocks(c, s);
+  const std::string constants = constantsOfPattern(c.file, c.parameters);
+  const MaybeTensor learned =
+      c.learned ? MaybeTensor(c.learned->to(at::kFloat)) : std::nullopt;
+  const auto [o, lse] =
+      attend.call(c.q, c.k, c.v, c.cuSeqlens, c.maxSeqlen, indices, s.block,
+                  c.file, constants, learned, c.scale);
+  if (s.scorer != Scorer::Indexer)
+    return {o, lse, dense ? c.noIndices() : indices, c.noLoss()};
+  if (dense)
+    return {o, lse, c.noIndices(), noSelectionLoss(c)};
+  static const auto massOf =
+      findOp<Tensor(const Tensor &, const Tensor &, const Tensor &,
+                    const Tensor &, c10::SymInt, const Tensor &, int64_t, Text,
+                    Text, const MaybeTensor &, std::optional<double>)>(
+          "pattern_list_mass");
+  const Tensor mass = massOf.call(
+      c.q.detach(), c.k.detach(), lse.detach(), c.cuSeqlens, c.maxSeqlen,
+      indices, s.block, c.file, constants,
+      learned ? MaybeTensor(learned->detach()) : std::nullopt, c.scale);
+  return {o, lse, indices, lossOfMass(c, *c.indexK, tokens, mass)};
 }
 
 PatternOutput selectedPattern(const PatternCall &c,
                               const language::Selection &s) {
   using namespace pattern_selection;
+  if (s.derived)
+    return derivedLists(c, s);
   const bool learns = s.scorer == Scorer::Indexer;
   checkIndexer(c, s);
   static const auto attend = findOp<std::tuple<Tensor, Tensor>(

@@ -48,6 +48,22 @@ Branch branchOf(const Attention &a, const Selection &of,
   return branch;
 }
 
+// The same for the kernels of a pattern. `backward`: of dq's kernel.
+Branch patternBranch(const Attention &a, const Selection &of,
+                     const BlockLists &lists, bool backward) {
+  const ListKernels &kernels = *of.kernels;
+  Branch branch = branchOf(a, of, lists);
+  branch.text = kernels.constants;
+  if (!kernels.learned.defined())
+    return branch;
+  branch.rows = {{"LEARNED", kernels.learned}};
+  if (backward)
+    branch.rows.push_back({"DLEARNED", kernels.learnedGradient});
+  if (backward && kernels.sink.defined())
+    branch.rows.push_back({"SINK", kernels.sink});
+  return branch;
+}
+
 // Blocks of l' rows as pack_keys writes them (docs/kernels.md).
 struct PackedBlocks {
   Tensor transposed; // [Hkv, tiles, first + tail, keys]
@@ -187,11 +203,15 @@ void selectedForward(const Attention &a, const Selection &of, BlockLists lists,
   using namespace selected_blocks;
   if (of.byBlocks)
     return blocksForward(a, of, to);
-  if (readsPackedKeys(a.q) && !lists.lists.defined())
+  if (readsPackedKeys(a.q) && !lists.lists.defined() && !of.kernels)
     return forwardPacked(a, of, to);
   if (!lists.lists.defined())
     lists =
         blockLists(of.indices, a.cuSeqlens, a.maxSeqlen, of.length, a.group);
+  if (of.kernels)
+    return launchForward(a, patternBranch(a, of, lists, false),
+                         of.kernels->file.c_str(),
+                         (of.kernels->name + "_list").c_str(), to);
   launchForward(a, branchOf(a, of, lists), "kernels/nsa/select_list_fwd.py",
                 "select_list_fwd", to);
 }
@@ -207,14 +227,19 @@ selectedGradients(const Attention &a, const Selection &of, BlockLists lists,
     blocksDq(a, of, inverse, rows, to);
     return selectedDkDv(a, of, inverse, rows, packed, parts);
   }
-  if (packed) {
+  if (packed && !of.kernels) {
     dqPacked(a, of, rows, to);
   } else {
     if (!lists.lists.defined())
       lists =
           blockLists(of.indices, a.cuSeqlens, a.maxSeqlen, of.length, a.group);
-    launchDq(a, branchOf(a, of, lists), rows, to,
-             "kernels/nsa/select_list_bwd_dq.py", "select_list_bwd_dq");
+    if (of.kernels)
+      launchDq(a, patternBranch(a, of, lists, true), rows, to,
+               of.kernels->file.c_str(),
+               (of.kernels->name + "_list_bwd_dq").c_str());
+    else
+      launchDq(a, branchOf(a, of, lists), rows, to,
+               "kernels/nsa/select_list_bwd_dq.py", "select_list_bwd_dq");
   }
   return selectedDkDv(a, of, invert(a, of, packed), rows, packed, parts);
 }

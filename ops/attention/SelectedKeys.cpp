@@ -124,7 +124,14 @@ selectedDkDv(const Attention &a, const Selection &of,
   const Tensor dk = at::empty({a.tokens, a.keyHeads, a.keyDim}, options),
                dv = at::empty({a.tokens, a.keyHeads, a.valueDim}, options);
 
-  Launch launch(file, "select_bwd_dkdv", backwardOptions(a));
+  const ListKernels *const own = of.kernels;
+  const std::string path = own ? own->file : file;
+  const std::string kernel =
+      own ? own->name + "_list_bwd_dkdv" : "select_bwd_dkdv";
+  const std::string text = backwardOptions(a, own ? own->constants : "");
+  Launch launch(path, kernel, text);
+  if (own && own->learned.defined())
+    launch.rows("LEARNED", own->learned);
   addRows(launch, a, rows).tensor("PTR", inverse.offsets);
   launch.tensor("INV", inverse.tokens).tensor("PART", part);
   launch.rows("dk", dk).rows("dv", dv).tensor("CU", a.cuSeqlens);

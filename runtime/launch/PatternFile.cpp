@@ -9,6 +9,7 @@
 #include "language/pattern/Pattern.h"
 #include "runtime/launch/FindFile.h"
 #include "support/ArgumentError.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
 #include "support/Text.h"
@@ -68,10 +69,16 @@ PatternFile read(const std::string &path) {
   return result;
 }
 
-// Reads "top=8, block=32".
-std::vector<std::pair<std::string, int64_t>>
-integersOf(const std::string &parameters, const std::string &file) {
-  std::vector<std::pair<std::string, int64_t>> result;
+ArgumentError wrongValue(const std::string &item, const std::string &file) {
+  return ArgumentError("attention parameter `" + item + "` of " + file,
+                       "write NAME=VALUE with a value of the default's type, "
+                       "separated by commas: top=8, block=32");
+}
+
+// Reads "top=8, cap=30.0".
+std::vector<std::pair<std::string, std::string>>
+valuesOf(const std::string &parameters, const std::string &file) {
+  std::vector<std::pair<std::string, std::string>> result;
   for (std::string_view rest = parameters; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view item = trimSpaces(rest.substr(0, comma));
@@ -79,22 +86,36 @@ integersOf(const std::string &parameters, const std::string &file) {
     if (item.empty())
       continue;
     const auto given = nameAndValueOf(item);
-    const auto value = given
-                           ? numberFromText<int64_t>(trimSpaces(given->second))
-                           : std::nullopt;
-    if (!value)
-      throw ArgumentError(
-          "attention parameter `" + std::string(item) + "` of " + file,
-          "write NAME=INTEGER, separated by commas: top=8, block=32");
+    if (!given)
+      throw wrongValue(std::string(item), file);
     std::string name(trimSpaces(given->first));
     for (const auto &[other, before] : result)
       if (other == name)
         throw ArgumentError("attention parameters of " + file + " set `" +
                                 name + "` twice",
                             "remove one of the two");
-    result.emplace_back(std::move(name), *value);
+    result.emplace_back(std::move(name), trimSpaces(given->second));
   }
   return result;
+}
+
+// The value in the type of a parameter's default, as Python writes it; nullopt
+// if it has another type. An integer suits a float, and a word is not quoted.
+std::optional<std::string> writtenLike(const language::Value &defaultValue,
+                                       const std::string &text) {
+  if (defaultValue.is<std::string>())
+    return language::Value(text).repr();
+  if (const auto number = numberFromText<int64_t>(text)) {
+    if (defaultValue.is<double>())
+      return language::Value(double(*number)).repr();
+    return defaultValue.is<language::Int>() ? std::optional(text)
+                                            : std::nullopt;
+  }
+  const bool fits = defaultValue.is<bool>()
+                        ? text == "True" || text == "False"
+                        : defaultValue.is<double>() &&
+                              numberFromText<double>(text).has_value();
+  return fits ? std::optional(text) : std::nullopt;
 }
 
 } // namespace
@@ -121,20 +142,50 @@ std::shared_ptr<const PatternFile> readPatternFile(const std::string &file) {
 
 std::optional<language::Selection>
 selectionOfPattern(const std::string &file, const std::string &parameters) {
-  std::optional<language::Selection> selection =
-      readPatternFile(file)->selection;
+  const auto pattern = readPatternFile(file);
+  std::optional<language::Selection> selection = pattern->selection;
   if (!selection)
     return selection;
-  for (const auto &[name, value] : integersOf(parameters, file)) {
-    const auto known = selection->names();
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw ArgumentError(file + " has no parameter `" + name + "`",
-                          nearestNameHint(name, known, "parameters"));
-    *selection->find(name) = value;
+  const std::vector<std::string> integers = selection->names();
+  for (const auto &[name, text] : valuesOf(parameters, file)) {
+    if (std::find(integers.begin(), integers.end(), name) == integers.end()) {
+      if (!pattern->find(name))
+        throw ArgumentError(
+            file + " has no parameter `" + name + "`",
+            nearestNameHint(
+                name,
+                namesOf(pattern->parameters, &PatternFile::Parameter::name),
+                "parameters"));
+      continue;
+    }
+    const auto value = numberFromText<int64_t>(text);
+    if (!value)
+      throw wrongValue(name + "=" + text, file);
+    *selection->find(name) = *value;
   }
   if (const auto wrong = selection->problem())
     throw ArgumentError(file + ": " + wrong->first, wrong->second);
   return selection;
+}
+
+std::string constantsOfPattern(const std::string &file,
+                               const std::string &parameters) {
+  const auto pattern = readPatternFile(file);
+  const std::vector<std::string> integers = pattern->selection
+                                                ? pattern->selection->names()
+                                                : std::vector<std::string>();
+  std::string result;
+  for (const auto &[name, text] : valuesOf(parameters, file)) {
+    const PatternFile::Parameter *parameter = pattern->find(name);
+    if (!parameter ||
+        std::find(integers.begin(), integers.end(), name) != integers.end())
+      continue;
+    const auto value = writtenLike(parameter->defaultValue, text);
+    if (!value)
+      throw wrongValue(name + "=" + text, file);
+    result += (result.empty() ? "" : ", ") + name + "=" + *value;
+  }
+  return result;
 }
 
 bool isKernelFile(const std::string &file) {

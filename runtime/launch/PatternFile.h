@@ -51,9 +51,16 @@ std::shared_ptr<const PatternFile> readPatternFile(const std::string &file);
 
 // Returns the directive select(...) of a pattern with the values of
 // `parameters`: "top=8, block=32". Returns nullopt if the pattern does not have
-// the directive. Throws Error for a name or a value that it does not take.
+// the directive. Throws Error for a name that the pattern does not have, and
+// for a value that the directive does not take.
 std::optional<PatternSelection>
 selectionOfPattern(const std::string &file, const std::string &parameters);
+
+// Returns the values of `parameters` that the file's functions take, for the
+// launch of a derived kernel: "cap=30.0". Throws Error for a value of another
+// type than the default.
+std::string constantsOfPattern(const std::string &file,
+                               const std::string &parameters);
 
 // Whether findKernelFile() finds a file of that path.
 bool isKernelFile(const std::string &file);

@@ -16,6 +16,21 @@ SELECTED = {"moba": ("block=16,top=3", {"pool_keys", "pooled_select"}),
             "learned_blocks": ("block=16,top=3,heads=2,dim=16", {"indexer_select", "block_mass"}),
             "nsa": ("block=16,top=4,l=16,d=8,window=32", {"compress_pair_fwd", "cmp_select_fwd", "window_fwd", "gate_fwd"}),
             "compressed_sparse": ("top=3,l=8,d=4,window=32,heads=2,dim=16", {"indexer_select", "super_lists", "window_fwd"})}
+FAR_BLOCKS = """import triton
+import triton.language as tl
+
+
+# tessera: select(block=16, top=3, score=pooled(max))
+# tessera: pattern(far=40, cap=9.0)
+@triton.jit
+def sees(t, pos, far: tl.constexpr):
+    return t - pos < far
+
+
+@triton.jit
+def modify(s, t, pos, head, cap: tl.constexpr):
+    return tl.minimum(s, cap)
+"""
 STREAMS = {"nsa": 3, "compressed_sparse": 2}
 SIZES = ["train.seq_len=128", "train.batch_size=2", "model.n_heads=4", "model.n_kv_groups=2", "model.d_k=16", "model.d_v=16", "threads=1"]
 # Forward and backward of the op with these sizes. Prints how many kernels were compiled, and with the options how they were chosen.
@@ -111,6 +126,19 @@ def test_the_op_runs_from_the_pack_of_a_pattern_that_selects(name, tmp_path):
 def test_the_op_runs_from_the_pack_of_a_plain_pattern(tmp_path):
     listed = fine("pack", WINDOW, "attention_params=window=20", *SIZES, "-o", tmp_path / "op.tpack")
     assert " window_bwd " in listed and "rmsnorm" not in listed, listed
+
+
+def test_the_printed_kernels_of_selected_blocks_are_packed_as_those_of_the_file(tmp_path):
+    listed = []
+    for folder, text in (("written", FAR_BLOCKS), ("printed", None)):
+        file = tmp_path / folder / "far_blocks.py"
+        file.parent.mkdir()
+        file.write_text(text or fine("compile", tmp_path / "written/far_blocks.py", "--emit", "pattern"))
+        listed.append(fine("pack", file, "attention_params=top=2, far=20", *SIZES, "--targets", "cpu,sm_80", "-o", tmp_path / "op.tpack"))
+    for text in listed:
+        assert all(f" far_blocks_{kernel} " in text for kernel in ("list", "list_bwd_dq", "list_bwd_dkdv")) and "select_" in text, text
+    names = [{line.split()[1] for line in text.splitlines() if ", 2 specializations" in line} for text in listed]
+    assert names[0] == names[1]
 
 
 def test_launches_find_the_table_of_a_pattern_that_selects(tmp_path):

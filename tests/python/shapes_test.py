@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops and their arguments come from the registered schemas: a new op fails the test until it has an example here."""
 import os
+import pathlib
+import tempfile
 
 import nsa_reference as ref
 import torch
@@ -11,9 +13,18 @@ torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
 
 # Their kernels are given by the caller, and so is what their tensors mean.
-ANY_TENSORS = {"launch", "attention", "custom_attention", "custom_attention_backward", "pattern_decode", "pattern_first_reader"}
+ANY_TENSORS = {"launch", "attention", "custom_attention", "custom_attention_backward", "pattern_decode", "pattern_first_reader",
+               "pattern_scores"}
 
 TOKENS, HEADS, KEY_HEADS, SIZE, VALUE_SIZE, LENGTH, STRIDE, BLOCK, SELECTED = 29, 4, 2, 16, 8, 8, 4, 8, 3
+
+
+def pattern_file():
+    """A pattern that selects blocks, with a sink and a rule."""
+    path = pathlib.Path(tempfile.gettempdir()) / "tessera_shapes_pattern.py"
+    path.write_text("import triton\n\n\n# tessera: select(score=indexer())\n# tessera: learned(sink=[Hq])\n@triton.jit\n"
+                    "def sees(t, pos):\n    return pos < t\n")
+    return str(path)
 
 
 def examples():
@@ -32,6 +43,7 @@ def examples():
     back = dict(grad_o=grad, grad_lse=some(HEADS, TOKENS), o=o, lse=lse)
     chosen = dict(**qkv, **packed, indices=indices, block=BLOCK, window=4, sink=some(HEADS), extra_k=some(7, KEY_HEADS, SIZE),
                   extra_v=some(7, KEY_HEADS, VALUE_SIZE), extra_cu_seqlens=torch.tensor([0, 5, 7], dtype=torch.int32))
+    own = dict(**qkv, **packed, indices=indices, block=BLOCK, file=pattern_file(), learned=some(1, HEADS))
     index = dict(q=some(TOKENS, 1, 2, SIZE), k=some(TOKENS, SIZE), weights=some(TOKENS, 1, 2))
     blocks = dict(block_length=LENGTH, block_stride=STRIDE)
     compressed = dict(q=q, k_cmp=kc, v_cmp=vc, cu_cmp=cmp, **packed, **blocks)
@@ -60,6 +72,8 @@ def examples():
         "nsa_selected_attention_backward": dict(**qkv, **back, indices=indices, selection_length=BLOCK, **packed),
         "selected_attention": chosen,
         "selected_attention_backward": {**chosen, **back},
+        "pattern_list_attention": own, "pattern_list_attention_backward": {**own, **back},
+        "pattern_list_mass": dict(q=q, k=k, lse=lse, indices=indices, block=BLOCK, file=own["file"], learned=own["learned"], **packed),
         "pooled_select": dict(q=q, k=k, block=BLOCK, top=2, lists=KEY_HEADS, **packed),
         "compressed_select": dict(q=q, k=k, block=BLOCK, top=SELECTED, length=LENGTH, stride=STRIDE, first=0, local=1, **packed),
         "indexer_select": dict(**index, block=BLOCK, top=2, **packed, k_cu_seqlens=cu),
@@ -103,14 +117,14 @@ def free(op, name, index, dimension, size):
     if dimension == 1 and size in {1, HEADS} and (op, name) in {
             ("compressed_select", "k"), ("nsa_select", "k_cmp"), ("nsa_select_scores", "k_cmp"), ("nsa_combine", "gate_logits")}:
         return True                              # other key heads, which this tensor alone tells
-    if name == "indices" and (op.startswith("selected_attention") or op == "block_mass"):
+    if name == "indices" and (op.startswith(("selected_attention", "pattern_list")) or op == "block_mass"):
         return dimension == 2 or dimension == 0 and size in (1, KEY_HEADS, HEADS)
     if name == "indices" and dimension == 2:     # any number of blocks is selected
         return op in {"nsa_ranges", "nsa_block_lists", "nsa_selected_attention", "nsa_selected_attention_backward", "decode_attention"}
     if name in {"v", "v_cmp", "v_sel", "v_win"} and dimension == (3 if op.startswith("decode") else 2):
         # Of an attention whose output has it, and not where three branches are added, or with a filter.
         return op in {"nsa_compressed_attention", "nsa_compressed_selection", "nsa_selected_attention", "nsa_listed_attention",
-                      "nsa_window_attention", "dense_attention", "decode_attention", "decode_compressed"} and size > 0
+                      "nsa_window_attention", "dense_attention", "decode_attention", "decode_compressed", "pattern_list_attention"} and size > 0
     return (op, name, dimension) in {
         ("nsa_ranges", "indices", 0), ("nsa_block_lists", "indices", 0),     # rows by themselves
         ("nsa_compress", "x", 1),

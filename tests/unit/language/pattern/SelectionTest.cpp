@@ -213,16 +213,68 @@ TEST(Selection, LeavesTheFileAsItIs) {
             "");
 }
 
+const std::string capped = "\n@triton.jit\ndef modify(s, t, pos, head):\n"
+                           "    return tl.minimum(s, 9.0)\n";
+
+TEST(Selection, DerivesKernelsForARuleOrAScore) {
+  const std::string select = "select(score=pooled(mean))";
+  const auto textOf = [](const std::string &text) {
+    return expandPattern(std::make_shared<SourceFile>("p.py", text)).text;
+  };
+  for (const std::string &file :
+       {fileWith(select, "pos < t"), fileWith(select) + capped}) {
+    const std::string text = textOf(file);
+    EXPECT_TRUE(text.starts_with(file)) << text;
+    for (const char *kernel :
+         {"p_list(", "p_list_bwd_dq(", "p_list_bwd_dkdv(", "p_scores("})
+      EXPECT_NE(text.find("def " + std::string(kernel)), std::string::npos)
+          << kernel;
+    EXPECT_EQ(text.find("p_list_mass"), std::string::npos);
+    EXPECT_FALSE(needsExpansion(text));
+    EXPECT_EQ(textOf(text).size(), 0u) << "it defines the kernels itself";
+  }
+  EXPECT_NE(textOf(fileWith("select(score=indexer())", "pos < t"))
+                .find("def p_list_mass("),
+            std::string::npos);
+}
+
+TEST(Selection, DerivedKernelsHaveNoWindow) {
+  const ReadPattern read =
+      patternOf(fileWith("select(score=pooled(mean))", "pos < t"));
+  EXPECT_TRUE(read.pattern.selection->derived);
+  EXPECT_EQ(read.pattern.selection->names(),
+            (std::vector<std::string>{"block", "top", "first", "local",
+                                      "dense_below"}));
+  EXPECT_EQ(expandedErrors(
+                fileWith("select(window=8, score=pooled(mean))", "pos < t")),
+            "3: a pattern with select(...) and the function `sees` has a "
+            "window / remove window from select(...); local=2 selects the last "
+            "blocks\n");
+}
+
 TEST(Selection, RefusesWhatItsKernelsDoNotCompute) {
   const std::string select = "select(score=pooled(mean))";
-  EXPECT_EQ(expandedErrors(fileWith(select, "pos < t")),
-            "3: a pattern with select(...) has a `sees` other than `pos <= t` "
-            "/ write return pos <= t; select(window=...) adds the last keys\n");
-  EXPECT_EQ(expandedErrors(fileWith(select) +
-                           "\n@triton.jit\ndef modify(s, t, pos, head):\n"
-                           "    return s\n"),
-            "8: a pattern with select(...) has a function `modify` / remove "
-            "one of the two\n");
+  EXPECT_EQ(expandedErrors(
+                "# tessera: per_sequence(prefix=i32)\n# tessera: " + select +
+                "\n@triton.jit\ndef sees(t, pos, prefix):\n    "
+                "return pos < prefix\n"),
+            "1: a pattern with select(...) has the value of a sequence "
+            "`prefix` / remove it\n");
+  EXPECT_EQ(expandedErrors("# tessera: pattern(top=3)\n# tessera: " + select +
+                           "\n@triton.jit\ndef sees(t, pos, top: "
+                           "tl.constexpr):\n    return pos < top\n"),
+            "1: `top` is a parameter of select(...), too / give it another "
+            "name\n");
+  EXPECT_EQ(expandedErrors("# tessera: pattern(dk=3)\n# tessera: " + select +
+                           "\n@triton.jit\ndef sees(t, pos, dk: "
+                           "tl.constexpr):\n    return pos < dk\n"),
+            "1: the kernels of a pattern use the name `dk` / give the "
+            "parameter a longer name in lower case\n");
+  EXPECT_EQ(expandedErrors("# tessera: pattern(near=3)\n# tessera: " + select +
+                           "\n@triton.jit\ndef sees(t, pos, near: "
+                           "tl.constexpr):\n    return pos <= t\n"),
+            "1: a pattern with select(...) has the parameter `near` / the "
+            "values inside the directive are its parameters\n");
   EXPECT_EQ(expandedErrors(fileWith(select + "\n# tessera: "
                                              "learned(sink=[Hq])")),
             "");
@@ -230,6 +282,10 @@ TEST(Selection, RefusesWhatItsKernelsDoNotCompute) {
       selectBest +
       std::string("# tessera: streams(compressed, selected, window(512))");
   EXPECT_EQ(expandedErrors(fileWith(gated)), "");
+  EXPECT_EQ(expandedErrors(fileWith(gated, "pos < t") + capped),
+            "4: a pattern with streams(...) has a `sees` other than `pos <= t` "
+            "/ write return pos <= t\n9: a pattern with streams(...) has a "
+            "function `modify` / remove one of the two\n");
   EXPECT_EQ(expandedErrors(fileWith(gated + "\n# tessera: "
                                             "learned(sink=[Hq])")),
             "3: streams with gates have the learned number `sink` / remove it, "
