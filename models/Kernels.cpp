@@ -92,6 +92,14 @@ at::Tensor Kernels::decodePattern(const at::Tensor &, const at::Tensor &,
               "set kernels=tessera");
 }
 
+at::Tensor Kernels::patternScores(const at::Tensor &, int64_t,
+                                  const at::Tensor &,
+                                  const CustomAttention &custom) {
+  throw Error("the pattern " + custom.pattern +
+                  " is compiled, but kernels=torch",
+              "set kernels=tessera");
+}
+
 int64_t Kernels::firstReader(int64_t first, int64_t, int64_t,
                              const at::Tensor &, const CustomAttention &) {
   return first;

@@ -158,6 +158,14 @@ public:
   virtual int64_t firstReader(int64_t first, int64_t last, int64_t heads,
                               const at::Tensor &perSequence,
                               const CustomAttention &custom);
+  /// The scores of the softmax from products of queries and keys, [B, Hq, n,
+  /// keys], of the queries from position `first` on: -inf for the keys that the
+  /// derived rule of a pattern with select(...) hides. `number` [Hq] is what
+  /// its `modify` reads, or undefined. fp32 or fp64, no gradient. Throws
+  /// tessera::Error where there are no compiled kernels.
+  virtual at::Tensor patternScores(const at::Tensor &products, int64_t first,
+                                   const at::Tensor &number,
+                                   const CustomAttention &custom);
   virtual NsaResult nsaAttention(const NsaInputs &inputs,
                                  const ModelConfig &config,
                                  const Packing &packing) = 0;

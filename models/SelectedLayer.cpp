@@ -29,7 +29,9 @@ SelectedLayer::SelectedLayer(const ModelConfig &config, CustomAttention given,
     : LayerAttention(config), custom(std::move(given)), selection(selection),
       lists(selection.lists(config.heads, config.kvHeads)) {
   if (!custom.headLearned.empty())
-    sink = build.constant(prefix + "attention.head_learned", {config.heads}, 0);
+    learned = build.constant(
+        prefix + "attention.head_learned",
+        {int64_t(custom.headLearnedNames().size()) * config.heads}, 0);
   if (selection.scorer != Scorer::Indexer)
     return;
   const int64_t heads = lists * selection.heads, width = selection.width;
@@ -43,7 +45,21 @@ SelectedLayer::SelectedLayer(const ModelConfig &config, CustomAttention given,
 }
 
 std::vector<at::Tensor> SelectedLayer::weights() const {
-  return {sink, indexQuery, indexKey, indexWeight};
+  return {learned, indexQuery, indexKey, indexWeight};
+}
+
+at::Tensor SelectedLayer::sink() const {
+  const auto names = custom.headLearnedNames();
+  return !names.empty() && names.front() == "SINK"
+             ? learned.slice(0, 0, config.heads)
+             : at::Tensor();
+}
+
+at::Tensor SelectedLayer::number() const {
+  const auto names = custom.headLearnedNames();
+  return !names.empty() && names.back() != "SINK"
+             ? learned.slice(0, learned.size(0) - config.heads)
+             : at::Tensor();
 }
 
 // The scale keeps scores of random inputs near one.
@@ -77,8 +93,8 @@ at::Tensor SelectedLayer::forward(Kernels &kernels, const AttentionInputs &in,
   inputs.query = in.query;
   inputs.key = in.keys.size() > 1 ? at::cat(in.keys, 1) : in.keys[0];
   inputs.value = in.values.size() > 1 ? at::cat(in.values, 1) : in.values[0];
-  if (sink.defined())
-    inputs.learned = sink.to(at::kFloat).unsqueeze(0);
+  if (learned.defined())
+    inputs.learned = learned.to(at::kFloat).view({-1, config.heads});
   addIndex(kernels, in.input, packing, inputs);
   const PatternResult attended =
       kernels.patternAttention(inputs, custom, packing);
@@ -93,7 +109,7 @@ at::Tensor SelectedLayer::forward(Kernels &kernels, const AttentionInputs &in,
   return attachLoss(attended.output, loss, factor * config.indexLossWeight);
 }
 
-at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &in,
+at::Tensor SelectedLayer::extend(Kernels &kernels, const ExtensionInputs &in,
                                  CacheLayer &cache, Reads &) const {
   for (size_t i = 0; i < in.keys.size(); ++i)
     appendToCache(cache, int(i), in.keys[i], in.values[i], in.first);
@@ -121,11 +137,24 @@ at::Tensor SelectedLayer::extend(Kernels &, const ExtensionInputs &in,
     const auto of = [&](const at::Tensor &t) {
       return t.defined() ? t.slice(2, from - in.first, to - in.first) : t;
     };
-    parts.push_back(SelectedRows{selection, from, to, last, of(in.query),
-                                 cache.keys[0], cache.values[0], cache.keys[1],
-                                 cache.values[1], sink, of(queries),
-                                 cache.indexKeys, of(weights)}
-                        .attend());
+    SelectedRows rows{selection,
+                      from,
+                      to,
+                      last,
+                      of(in.query),
+                      cache.keys[0],
+                      cache.values[0],
+                      cache.keys[1],
+                      cache.values[1],
+                      sink(),
+                      of(queries),
+                      cache.indexKeys,
+                      of(weights)};
+    if (selection.derived)
+      rows.scoresOf = [&](const at::Tensor &products) {
+        return kernels.patternScores(products, from, number(), custom);
+      };
+    parts.push_back(rows.attend());
   }
   return at::cat(parts, 2);
 }

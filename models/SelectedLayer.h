@@ -32,13 +32,17 @@ private:
   void addIndex(Kernels &kernels, const at::Tensor &input,
                 const Packing &packing, PatternInputs &to) const;
 
+  /// The sink [Hq], and the numbers [Hq] that `modify` reads; undefined: none.
+  at::Tensor sink() const;
+  at::Tensor number() const;
+
   /// The weights of the index heads, from their projection, in fp32.
   at::Tensor indexWeights(const at::Tensor &projected) const;
 
   const CustomAttention custom;
   const runtime::PatternSelection selection;
-  int64_t lists;                                ///< 1, Hkv or Hq.
-  at::Tensor sink;                              ///< [Hq], or undefined.
+  int64_t lists;      ///< 1, Hkv or Hq.
+  at::Tensor learned; ///< [names * Hq], the sink first, or undefined.
   at::Tensor indexQuery, indexKey, indexWeight; ///< Undefined: no indexer.
 };
 

@@ -180,6 +180,8 @@ at::Tensor SelectedRows::attend() const {
   };
   at::Tensor logits = at::matmul(query, shared(key).transpose(-1, -2)) /
                       std::sqrt(double(query.size(3)));
+  if (scoresOf)
+    logits = scoresOf(logits);
   logits = logits.masked_fill(visible().logical_not(), -infinity);
   return weighted(withSink(logits, sink), shared(value));
 }

@@ -8,6 +8,7 @@
 #include "runtime/launch/PatternFile.h"
 
 #include <ATen/core/Tensor.h>
+#include <functional>
 
 namespace tessera::models {
 
@@ -27,6 +28,9 @@ struct SelectedRows {
   /// Of a learned indexer: [B, lists * heads, last - first, width],
   /// [B, capacity, width] and [B, lists * heads, last - first].
   at::Tensor indexQuery, indexKey, indexWeights;
+  /// Returns the scores of the softmax from products of queries and keys,
+  /// [B, Hq, last - first, last]; null: the products.
+  std::function<at::Tensor(const at::Tensor &)> scoresOf = {};
 
   /// Returns the outputs, [B, Hq, last - first, dv].
   at::Tensor attend() const;

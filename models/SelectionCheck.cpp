@@ -10,6 +10,7 @@
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
@@ -54,20 +55,36 @@ PatternSelection small(PatternSelection s) {
   return s;
 }
 
-std::string textOf(PatternSelection s) {
+/// The integers of the directive, then the parameters of the functions, with
+/// integers that hide keys of short sequences.
+std::string textOf(PatternSelection s, const runtime::PatternFile &pattern) {
   std::string text;
   for (const std::string &name : s.names())
     text +=
         fmt::format("{}{}={}", text.empty() ? "" : ", ", name, *s.find(name));
+  int64_t limit = 41;
+  for (const auto &parameter : pattern.parameters) {
+    const auto *integer = parameter.defaultValue.get<language::Int>();
+    if (!integer || s.find(parameter.name))
+      continue;
+    text += fmt::format(", {}={}", parameter.name,
+                        int64_t(std::min<language::Int>(*integer, limit)));
+    limit = 5;
+  }
   return text;
 }
 
+struct Pattern {
+  std::shared_ptr<const runtime::PatternFile> file;
+  std::string constants; // of its functions
+};
+
 struct Inputs {
-  Tensor q, k, v, sink, gates, indexQ, indexK, indexWeights;
+  Tensor q, k, v, learned, gates, indexQ, indexK, indexWeights;
   std::vector<Tensor> leaves; // that receive gradients by the output
 };
 
-Inputs inputsOf(const Case &c, const PatternSelection &s, bool hasSink) {
+Inputs inputsOf(const Case &c, const PatternSelection &s, int64_t learned) {
   const int64_t tokens =
       std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
   const int64_t heads = c.keyHeads * c.group,
@@ -82,9 +99,10 @@ Inputs inputsOf(const Case &c, const PatternSelection &s, bool hasSink) {
   in.k = draw({tokens, keyHeads, c.keyDim}, c.type).requires_grad_();
   in.v = draw({tokens, keyHeads, c.valueDim}, c.type).requires_grad_();
   in.leaves = {in.q, in.k, in.v};
-  if (hasSink)
-    in.leaves.push_back(in.sink =
-                            draw({1, heads}, at::kFloat).requires_grad_());
+  if (learned > 0)
+    in.leaves.push_back(
+        in.learned =
+            (0.5 * draw({learned, heads}, at::kFloat)).requires_grad_());
   if (s.streams == runtime::Streams::Gated)
     in.leaves.push_back(
         in.gates =
@@ -107,7 +125,7 @@ std::tuple<Tensor, Tensor> run(const std::string &file,
       attention(in.q, in.k, in.v, starts,
                 *std::max_element(lengths.begin(), lengths.end()), file,
                 {.parameters = parameters,
-                 .learned = maybe(in.sink),
+                 .learned = maybe(in.learned),
                  .perSequence = std::nullopt,
                  .indexQ = maybe(in.indexQ),
                  .indexK = maybe(in.indexK),
@@ -163,18 +181,65 @@ double scoreError(const SelectedRows &rows, const Tensor &indices) {
   return relative(sum(indices), sum(wanted));
 }
 
+/// The scores by the pattern's plain kernel in fp64, linear in products
+/// [Hq, n, keys] and numbers [Hq] around their values, with slopes from
+/// differences. `number` is undefined if `modify` does not read one.
+Tensor linearScores(const Pattern &pattern, const Tensor &products,
+                    const Tensor &number) {
+  static const auto op =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow("tessera::pattern_scores", "")
+          .typed<Tensor(const Tensor &, int64_t, c10::string_view,
+                        c10::string_view, const MaybeTensor &)>();
+  const at::NoGradGuard noGrad;
+  const auto at = [&](double more, double moreOfNumber) {
+    const MaybeTensor numbers =
+        number.defined() ? MaybeTensor(number.detach() + moreOfNumber)
+                         : std::nullopt;
+    return op
+        .call((products.detach() + more).unsqueeze(0), 0, pattern.file->path,
+              pattern.constants, numbers)
+        .squeeze(0);
+  };
+  constexpr double step = 1e-5;
+  const Tensor value = at(0, 0);
+  const auto slope = [&](double more, double moreOfNumber) {
+    return ((at(more, moreOfNumber) - at(-more, -moreOfNumber)) / (2 * step))
+        .masked_fill(value.isfinite().logical_not(), 0);
+  };
+  const Tensor change = slope(step, 0),
+               changeOfNumber = number.defined() ? slope(0, step) : Tensor();
+  const at::AutoGradMode grad(true);
+  Tensor scores = value + change * (products - products.detach());
+  if (number.defined())
+    scores =
+        scores + changeOfNumber * (number - number.detach()).view({-1, 1, 1});
+  return scores;
+}
+
 /// fp64 attention with the lists [lists, T, top].
 Tensor attend(const Inputs &in, const std::vector<Tensor> &exact,
-              const PatternSelection &s, const Tensor &indices) {
+              const PatternSelection &s, const Pattern &pattern,
+              const Tensor &indices) {
+  const auto &names = pattern.file->learned;
+  Tensor sink, number;
+  if (!names.empty() && names.front() == "SINK")
+    sink = exact[3].narrow(0, 0, 1);
+  if (!names.empty() && names.back() != "SINK")
+    number = exact[3][int64_t(names.size()) - 1];
   std::vector<Tensor> outputs;
   int64_t first = 0;
   for (const int64_t length : lengths) {
     const auto part = [&](const Tensor &x) {
       return x.narrow(0, first, length);
     };
-    SelectionInputs one{part(exact[0]), part(exact[1]), part(exact[2]), {}, {}};
-    if (in.sink.defined())
-      one.sink = exact[3];
+    SelectionInputs one{
+        part(exact[0]), part(exact[1]), part(exact[2]), {}, {}, {}};
+    one.sink = sink;
+    if (s.derived)
+      one.scoresOf = [&](const Tensor &products) {
+        return linearScores(pattern, products, number);
+      };
     if (in.gates.defined())
       one.gates = part(exact[3]);
     outputs.push_back(attendBySelection(
@@ -199,26 +264,27 @@ double selectionError(const Inputs &in, const PatternSelection &s,
   return worst;
 }
 
-SelectionCheck checkCase(const std::string &file, const Case &c,
-                         const PatternSelection &s, bool hasSink) {
+SelectionCheck checkCase(const Pattern &pattern, const Case &c,
+                         const PatternSelection &s,
+                         const std::string &parameters) {
   SelectionCheck result{fmt::format("{}, {} query heads of a key head",
                                     c.type == at::kFloat ? "fp32" : "bf16",
                                     c.group),
                         {},
                         c.limit};
-  const Inputs in = inputsOf(c, s, hasSink);
+  const Inputs in = inputsOf(c, s, int64_t(pattern.file->learned.size()));
   std::vector<int32_t> ends = {0};
   for (const int64_t length : lengths)
     ends.push_back(ends.back() + int32_t(length));
   const auto [o, indices] =
-      run(file, textOf(s), in, at::tensor(ends, at::kInt));
+      run(pattern.file->path, parameters, in, at::tensor(ends, at::kInt));
   if (s.scorer != Scorer::None)
     result.errors.emplace_back("selection",
                                selectionError(in, s, ends, indices));
   std::vector<Tensor> exact;
   for (const Tensor &leaf : in.leaves)
     exact.push_back(leaf.detach().to(at::kDouble).requires_grad_());
-  const Tensor wanted = attend(in, exact, s, indices);
+  const Tensor wanted = attend(in, exact, s, pattern, indices);
   result.errors.emplace_back("o", relative(o.detach(), wanted.detach()));
   const Tensor weight = at::randn(o.sizes(), at::detail::createCPUGenerator(5));
   const auto gradients = [&](const Tensor &output,
@@ -227,8 +293,12 @@ SelectionCheck checkCase(const std::string &file, const Case &c,
         {(output * weight.to(output.scalar_type())).sum()}, of);
   };
   const auto found = gradients(o, in.leaves), right = gradients(wanted, exact);
+  const bool onlySink =
+      pattern.file->learned == std::vector<std::string>{"SINK"};
   const char *names[] = {"dq", "dk", "dv",
-                         in.gates.defined() ? "dgates" : "dsink"};
+                         in.gates.defined() ? "dgates"
+                         : onlySink         ? "dsink"
+                                            : "dlearned"};
   for (size_t i = 0; i < found.size(); ++i)
     result.errors.emplace_back(names[i], relative(found[i], right[i]));
   return result;
@@ -249,10 +319,11 @@ std::vector<SelectionCheck> checkSelection(const std::string &file,
     throw Error(file + " does not select blocks",
                 "a pattern that selects has a line # tessera: select(...)");
   const PatternSelection sizes = small(*pattern->selection);
-  parameters = textOf(sizes);
+  parameters = textOf(sizes, *pattern);
+  const Pattern checked{pattern, runtime::constantsOfPattern(file, parameters)};
   std::vector<SelectionCheck> results;
   for (const Case &one : cases)
-    results.push_back(checkCase(file, one, sizes, !pattern->learned.empty()));
+    results.push_back(checkCase(checked, one, sizes, parameters));
   return results;
 }
 

@@ -84,13 +84,18 @@ Tensor softmax(const SelectionInputs &in, const Stream &stream) {
   Tensor logits =
       at::matmul(in.query.transpose(0, 1), stream.key.transpose(1, 2)) /
       std::sqrt(double(in.query.size(2)));
+  Tensor visible = stream.visible;
+  if (in.scoresOf) {
+    logits = in.scoresOf(logits);
+    visible = visible.logical_and(logits.isfinite());
+  }
   // A finite mask: softmax over -inf alone would not be a number.
-  logits = logits.masked_fill(stream.visible.logical_not(), -1e30);
+  logits = logits.masked_fill(visible.logical_not(), -1e30);
   if (in.sink.defined())
     logits = at::cat(
         {logits, in.sink.view({-1, 1, 1}).expand({-1, in.query.size(0), 1})},
         -1);
-  const Tensor any = stream.visible.any(-1, true);
+  const Tensor any = visible.any(-1, true);
   return at::matmul(logits.softmax(-1).slice(-1, 0, keys) * any, stream.value);
 }
 

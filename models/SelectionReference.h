@@ -7,6 +7,7 @@
 #include "runtime/launch/PatternFile.h"
 
 #include <ATen/core/Tensor.h>
+#include <functional>
 
 namespace tessera::models {
 
@@ -17,6 +18,9 @@ struct SelectionInputs {
   at::Tensor key, value; ///< [n, streams * Hkv, d]
   at::Tensor sink;       ///< [1, Hq]; undefined: none.
   at::Tensor gates;      ///< [n, Hkv, streams], logits; undefined: none.
+  /// Returns the scores of the softmax from products of queries and keys,
+  /// [Hq, n, n], with a gradient; -inf for a hidden key; null: the products.
+  std::function<at::Tensor(const at::Tensor &)> scoresOf = {};
 };
 
 /// Returns the output [n, Hq, dv] in the type of the inputs. `indices` are the

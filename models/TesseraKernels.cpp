@@ -171,6 +171,14 @@ public:
     return patternDecode.call(q, k, v, first, custom.file, custom.constexprs,
                               std::nullopt, maybe(numbers), maybe(perSequence));
   }
+  Tensor patternScores(const Tensor &products, int64_t first,
+                       const Tensor &number,
+                       const CustomAttention &custom) override {
+    return scoresOf.call(
+        products, first, custom.file,
+        runtime::constantsOfPattern(custom.file, custom.constexprs),
+        maybe(number));
+  }
   int64_t firstReader(int64_t first, int64_t last, int64_t heads,
                       const Tensor &perSequence,
                       const CustomAttention &custom) override {
@@ -276,7 +284,8 @@ private:
                       std::optional<double>, const MaybeTensor &,
                       c10::string_view, const MaybeTensor &, c10::string_view);
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
-  /// Files of patterns that select blocks: no kernel is compiled from them.
+  /// Files of patterns that select blocks, from which no kernel may be
+  /// compiled.
   std::set<std::shared_ptr<const runtime::PatternFile>> patterns;
   using PatternDecode = Tensor(const Tensor &, const Tensor &, const Tensor &,
                                int64_t, c10::string_view, c10::string_view,
@@ -284,6 +293,10 @@ private:
                                const MaybeTensor &);
   c10::TypedOperatorHandle<PatternDecode> patternDecode =
       find<PatternDecode>("pattern_decode");
+  using PatternScores = Tensor(const Tensor &, int64_t, c10::string_view,
+                               c10::string_view, const MaybeTensor &);
+  c10::TypedOperatorHandle<PatternScores> scoresOf =
+      find<PatternScores>("pattern_scores");
   using PatternReader = int64_t(int64_t, int64_t, int64_t, c10::string_view,
                                 c10::string_view, int64_t, const MaybeTensor &);
   c10::TypedOperatorHandle<PatternReader> patternReader =

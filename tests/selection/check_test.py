@@ -2,6 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
+import re
 
 import pytest
 from repository import ROOT, pattern_files
@@ -28,6 +29,40 @@ def test_a_sink_and_a_window(tmp_path):
                     "@triton.jit\ndef sees(t, pos):\n    return pos <= t\n")
     done = tessera("check", file, "--device", DEVICE)
     assert done.returncode == 0 and done.stdout.count("dsink") == 5, done.stdout
+
+
+OWN = """import triton
+import triton.language as tl
+
+
+# tessera: select(block=64, top=16, scope=q, score=pooled(mean))
+# tessera: pattern(cap=30.0, near=200)
+# tessera: learned(slope=[Hq], sink=[Hq])
+@triton.jit
+def sees(t, pos, near: tl.constexpr):
+    return t - pos < near
+
+
+@triton.jit
+def modify(s, t, pos, head, slope, cap: tl.constexpr):
+    return cap * (2.0 * tl.sigmoid(2.0 * s / cap) - 1.0) - slope * (t - pos)
+"""
+
+
+@pytest.mark.parametrize("more, wrong", [
+    ("", set()),
+    ("\n\n@triton.jit\ndef modify_grad(s, t, pos, head, slope, cap: tl.constexpr):\n    return 1.0 - s * s / (2 * cap)\n", {"dq", "dk"}),
+    ("\n\n@triton.jit\ndef modify_grad_slope(s, t, pos, head, slope, cap: tl.constexpr):\n    return (pos - t) * 0.9\n", {"dlearned"}),
+], ids=["right", "modify_grad", "modify_grad_slope"])
+def test_a_rule_and_a_score(tmp_path, more, wrong):
+    file = tmp_path / "own_blocks.py"
+    file.write_text(OWN + more)
+    done = tessera("check", file, "--device", DEVICE)
+    lines = [line for line in done.stdout.splitlines() if "query heads of a key head" in line]
+    assert len(lines) == 5 and "near=41" in done.stdout, done.stdout
+    assert done.returncode == bool(wrong) and all(line.endswith("ok") == (not wrong) for line in lines), done.stdout
+    errors = [dict(re.findall(r"(\w+) (\d\.\de[-+]\d+)", line)) for line in lines]
+    assert all({name for name, error in one.items() if float(error) > 2e-2} == wrong for one in errors), done.stdout
 
 
 def test_wrong_calls_are_refused(tmp_path):

@@ -123,6 +123,23 @@ TEST(PatternCache, SelectedBlocksWithWindowAndSinkContinueFromACache) {
                         "dense_below=1000"});
 }
 
+TEST(PatternCache, SelectedBlocksWithARuleAndAScoreContinueFromACache) {
+  const std::string file = ::testing::TempDir() + "tessera_far_blocks.py";
+  writeFile(file,
+            "import triton\nimport triton.language as tl\n\n\n# tessera: "
+            "select(block=8, top=3, scope=q, score=pooled(mean))\n"
+            "# tessera: pattern(near=50, cap=0.5)\n"
+            "# tessera: learned(slope=[Hq], sink=[Hq])\n@triton.jit\n"
+            "def sees(t, pos, head, near: tl.constexpr):\n"
+            "    return (t - pos < near) & ((t - pos + head) % 3 != 1)\n\n\n"
+            "@triton.jit\ndef modify(s, t, pos, head, slope, cap: "
+            "tl.constexpr):\n    return tl.minimum(s, cap) - slope * (t - "
+            "pos)\n");
+  for (const char *more : {"near=20,cap=2", "top=2", "dense_below=1000"})
+    expectCacheIsForward(
+        {"attention=" + file, std::string("attention_params=") + more});
+}
+
 TEST(PatternCache, ModelsWithDifferentLayersContinueFromACache) {
   expectCacheIsForward(
       {"attention=sink_window,dense", "attention_params=window=16,first=0"});
