@@ -10,7 +10,8 @@ const char *const listKernel =
     R"(# tessera: cpu(BM=64, BN=32)
 # tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(configs=[triton.Config({"BN": 64}, num_warps=4, num_stages=2), triton.Config({"BN": 32}, num_warps=4, num_stages=3)], key=["G", "D", "E"])
+@triton.autotune(configs=[triton.Config({"BN": keys}, num_warps=warps, num_stages=stages) for keys, warps, stages in [(64, 2, 2), (64, 4, 2), (32, 4, 3)]],
+                 key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
 def $NAME$_list(q: Rows, k: Rows, v: Rows, LISTS, COUNTS, o: Rows, lse: Rows, CU, $TENSORS$scale, nseq,
                 $SIZES$, SHARE: tl.constexpr = 1$PARAMETERS$):
@@ -23,7 +24,7 @@ const char *const listQueryGradientKernel =
     R"(# tessera: cpu(BM=64, BN=32)
 # tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(configs=[triton.Config({"BN": keys}, num_warps=warps, num_stages=stages) for keys, warps, stages in [(64, 4, 1), (64, 8, 1), (32, 4, 2)]],
+@triton.autotune(configs=[triton.Config({"BN": keys}, num_warps=warps, num_stages=stages) for keys, warps, stages in [(32, 2, 2), (64, 4, 1), (64, 8, 1), (32, 4, 2)]],
                  key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
 def $NAME$_list_bwd_dq(q: Rows, k: Rows, v: Rows, LISTS, COUNTS, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, $GRADIENTS$scale, nseq,
@@ -40,8 +41,8 @@ const char *const listKeyGradientKernel =
 # tessera: grid(H, (T * NSEL // CHUNK + nblk) * cdiv(LSEL, BN))
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
         triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
-        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
     ],
     key=["G", "D", "E"],
