@@ -135,6 +135,10 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
   TESSERA_CHECK(!gradLse || !kernels->forward.has("SINK"), opName,
                 "lse has a gradient, which kernels with a sink do not pass on; "
                 "use o alone");
+  TESSERA_CHECK(!gradLse || !kernels->derived || kernels->learned.empty(),
+                opName,
+                "lse has a gradient, which a learned number of modify does not "
+                "receive; use o alone");
   const Tensor dout = outputGradient(a, gradO);
   NamedTensors tensors = {{"Q", a.q},
                           {"K", a.k},

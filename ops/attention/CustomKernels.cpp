@@ -7,6 +7,7 @@
 #include "ops/launch/Launch.h"
 #include "ops/launch/LaunchSpan.h"
 #include "ops/launch/PythonInterrupt.h"
+#include "runtime/launch/PatternFile.h"
 #include "runtime/launch/TensorExtent.h"
 #include "support/ArgumentError.h"
 #include "support/Names.h"
@@ -332,6 +333,7 @@ CustomKernels::find(const std::string &file, const std::string &forward,
       made->backward.push_back(named(file, name, names, values));
     if (contains(kernelNames(file), backward) && takesShares(file, backward))
       made->onePass = named(file, backward, names, values);
+    made->derived = isPatternFile(file);
     checkRoles(*made);
     checkConstants(*made);
     fitToDefaults(*made);

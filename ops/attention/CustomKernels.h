@@ -44,6 +44,7 @@ struct CustomKernels {
   std::vector<std::string> learned;
   // Tensors [B] of int32 of the caller's: a value of each sequence.
   std::vector<std::string> perSequence;
+  bool derived = false; // from the file of a pattern
 
   // Checks all parameters; kept per process. An empty bwd has no backward.
   // Throws Error.

@@ -128,6 +128,10 @@ PatternFile::find(const std::string &parameter) const {
   return nullptr;
 }
 
+bool isPatternFile(const std::string &file) {
+  return language::isPattern(readFile(findKernelFile(file)));
+}
+
 std::shared_ptr<const PatternFile> readPatternFile(const std::string &file) {
   static std::mutex mutex;
   static auto *const known =

@@ -45,6 +45,10 @@ struct PatternFile {
   const Parameter *find(const std::string &parameter) const;
 };
 
+// Returns whether the file has a directive of a pattern. Throws Error if the
+// file does not exist.
+bool isPatternFile(const std::string &file);
+
 // Reads a pattern once a process. Throws Error if the file does not exist or is
 // not a pattern, and CompileError if it has errors.
 std::shared_ptr<const PatternFile> readPatternFile(const std::string &file);

@@ -173,6 +173,14 @@ def test_the_sum_of_a_row_with_a_sink_has_no_gradient():
         lse.sum().backward()
 
 
+def test_a_learned_number_does_not_receive_the_gradient_of_the_sum():
+    """The correction of delta's error in kernels/attention/backward_q.py would remove it from the number's gradient without a message."""
+    mine = [t.clone().requires_grad_() for t in inputs("alibi")]
+    _, lse = attention("alibi", mine, "")
+    with pytest.raises(ValueError, match="lse has a gradient, which a learned number of modify does not receive; use o alone"):
+        lse.sum().backward()
+
+
 @pytest.mark.parametrize("value", [float("inf"), -float("inf")])
 def test_an_infinite_sink(value):
     """That of +inf takes all of the softmax, as 1e30 does in fp64, whose derivatives autograd knows; that of -inf takes nothing."""
