@@ -19,7 +19,7 @@ from kernels.tiles import find_tile
 # tessera: cpu(BM=64, BN=32)
 # tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
-@triton.autotune(configs=[triton.Config({"BN": keys}, num_warps=warps, num_stages=stages) for keys, warps, stages in [(64, 2, 2), (64, 4, 2), (32, 4, 3)]],
+@triton.autotune(configs=[triton.Config({"BN": keys}, num_warps=warps, num_stages=stages) for keys, warps, stages in [(64, 4, 2), (64, 2, 2), (32, 4, 3)]],
                  key=["G", "D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
 def select_list_fwd(q: Rows, k: Rows, v: Rows, LISTS, COUNTS, o: Rows, lse: Rows, CU, scale, nseq, G: tl.constexpr, LSEL: tl.constexpr,
