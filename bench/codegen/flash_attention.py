@@ -28,9 +28,6 @@ TILES = {("forward", 64): (128, 128, 4), ("forward", 128): (128, 64, 4), ("backw
 NAME = re.compile(r"(flash_fwd_kernel|flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel)I\d+Flash_[fb]wd_kernel_traitsI"
                   r"Li(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E.*bfloat16_t.*?EE((?:Lb[01]E)+)EEv")
 MULTIPLIES = {"HMMA.16816": 16 * 8 * 16, "HMMA.1688": 16 * 8 * 8}
-# Blocks that multiply each pair more than once. Two groups of four warps of Triton's kernel do the same: on the simulator it executes 18,432
-# tensor instructions where ours executes 9,216 (150 tokens, 4 heads), and a block of ours and of Triton's has the same tile.
-REPEATS = {("dense_bwd_dkdv", 64, "triton"): 2}
 PAIRS = 64 * 128  # (query, key) pairs for which instructions are given
 
 
@@ -84,21 +81,21 @@ def exponent_range(opcodes):
     return 3 * min(count("FSETP.GEU"), count("MUFU.EX2"))
 
 
-def figures(loops, products, head, rows, keys, warps, repeats=1):
-    """The figures of the main loop, whose iteration covers a tile of rows x keys. repeats: how often the block multiplies each pair. Raises
-    ValueError if the tensor instructions are not those of one tile."""
+def figures(loops, products, head, rows, keys, warps):
+    """The figures of the main loop, whose iteration covers a tile of rows x keys. Raises ValueError if the tensor instructions are not those of
+    one tile."""
     loop = sass.main_loop(loops)
     if not loop:
         raise ValueError("the kernel has no loop with tensor instructions")
     counts, complete = sass.counts_of(loop["iteration"]), sass.counts_of(loop["complete"])
     tensor, times = counts["tensor"], multiplies(loop["iteration"]) * warps / (products * head * rows * keys)
-    if times != repeats:
-        raise ValueError("an iteration multiplies %g times what a tile of %d x %d takes, not %d times: the loop is unrolled, or warps repeat products; "
-                         "find out with the simulator and tell bench/codegen/flash_attention.py" % (times, rows, keys, repeats))
+    if times != 1:
+        raise ValueError("an iteration multiplies %g times what a tile of %d x %d takes: the loop is unrolled, or warps repeat products; "
+                         "find out with the simulator, and count them in bench/codegen/flash_attention.py" % (times, rows, keys))
     each = warps * PAIRS / (rows * keys)
     return dict(rows=rows, keys=keys, warps=warps, loops=len(loops), other_per_tensor=round((counts["total"] - tensor) / tensor, 4),
                 complete_per_tensor=round((complete["total"] - complete["tensor"]) / complete["tensor"], 4),
-                ldsm_per_tensor=round(counts.get("ldsm", 0) / tensor, 4), repeats=repeats, warp_instructions=round(each * counts["total"], 2),
+                ldsm_per_tensor=round(counts.get("ldsm", 0) / tensor, 4), warp_instructions=round(each * counts["total"], 2),
                 tensor_instructions=round(each * tensor, 2), exponent_range=exponent_range(loop["iteration"]), iteration=counts)
 
 
@@ -167,8 +164,7 @@ def of_ours(name, head, launch, compiler):
     loops, report = count_report(done.ptx, done.shared, threads, getattr(done, "min_blocks", 0))
     return dict(record, ptxas=report["ptxas"], registers=report["registers"], spill=report["spill_stores"] + report["spill_loads"],
                 blocks_per_sm=report["blocks_per_sm"],
-                **figures(loops, PRODUCTS[name], head, constants["BM"], constants["BN"], threads // 32,
-                          REPEATS.get((name, head, compiler), 1)))
+                **figures(loops, PRODUCTS[name], head, constants["BM"], constants["BN"], threads // 32))
 
 
 def records(way, head):
