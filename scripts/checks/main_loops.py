@@ -27,7 +27,13 @@ def main():
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         print("check: %s lacks the lines %s and %s" % (PAGE.relative_to(ROOT), BEGIN, END))
         return 1
-    fresh = text.split(BEGIN)[0] + block(json.loads(RESULTS.read_text(encoding="utf-8"))) + text.split(END)[1]
+    result = json.loads(RESULTS.read_text(encoding="utf-8"))
+    failed = [row["name"] for row in result["rows"] if "failed" in row]
+    if failed:
+        print("check: bench/results/main_loops.json lacks %s: run scripts/bench codegen sources=flash_attention --out bench/results/main_loops.json" % (
+            "; ".join(failed)))
+        return 1
+    fresh = text.split(BEGIN)[0] + block(result) + text.split(END)[1]
     if fresh == text:
         return 0
     if "--fix" in sys.argv:
