@@ -695,6 +695,9 @@ def test_errors_name_the_argument(subtests):
 def test_rows_of_tiles_that_share_lists():
     """A tile holds four tokens, or two where four have more than 32 rows; 64 rows where a sequence has few blocks. A list has an entry for each
     selected block of each token of its tile."""
-    tokens = lambda length, group: ops.nsa_block_lists(torch.zeros(1, length, 4, dtype=torch.int32), ref.Packing([length]).cu, length, 8, group)[0].shape[-1] // 4
+    def tokens(length, group):
+        indices = torch.zeros(1, length, 4, dtype=torch.int32)
+        return ops.nsa_block_lists(indices, ref.Packing([length]).cu, length, 8, group)[0].shape[-1] // 4
+
     assert [tokens(8 * 13, group) for group in (1, 4, 6, 8, 16, 32)] == [16, 4, 5, 4, 2, 2]
     assert [tokens(8 * 12, group) for group in (4, 6, 16, 32)] == [16, 10, 4, 2]
