@@ -6,26 +6,33 @@ registers; dk and dv are added up in fp32 memory, tile of keys by tile of keys, 
 import triton
 import triton.language as tl
 from kernels.attention.backward_q import LearnedSums, add_learned, log_denominator, probabilities, product_gradient, store_dq, store_learned
-from kernels.attention.core import Rows, live_keys, load_keys, load_queries, load_row_values, next_visible, query_tile, split_range
+from kernels.attention.core import (Rows, live_keys, load_queries, load_row_values, load_tile, next_visible, query_tile, split_range, step_of,
+                                    tile_positions)
 from kernels.tiles import load_live_rows, store_rows
 
 
 @triton.jit
-def add_to_keys(x, a, b, n, tile, N: tl.constexpr, NP: tl.constexpr):
-    """Adds a^T b, [BN, NP], to rows n .. n+BN-1 of the sequence's keys in x."""
-    BN: tl.constexpr = a.shape[1]
-    base = x.ptr + (tile.key0 + n).to(tl.int64) * x.token + tile.group * x.head
-    offs = tl.arange(0, BN) * x.token
-    live = tl.arange(0, BN) < tile.keys - n
+def add_to_keys(x, a, b, n, past, tile, N: tl.constexpr, NP: tl.constexpr, RUNS: tl.constexpr):
+    """Adds a^T b, [BN, NP], to rows n .. n+BN-1 of the sequence's keys in x, or with RUNS to rows n [BN], those before `past`."""
+    if RUNS:
+        base = x.ptr + tile.key0.to(tl.int64) * x.token + tile.group * x.head
+        offs = n.to(tl.int64) * x.token
+        live = n < past
+    else:
+        key = tl.arange(0, a.shape[1])
+        base = x.ptr + (tile.key0 + n).to(tl.int64) * x.token + tile.group * x.head
+        offs = key * x.token
+        live = key < tile.keys - n
     store_rows(base, offs, tl.dot(tl.trans(a), b, load_live_rows(base, offs, live, N, NP)), N, NP, live)
 
 
 @triton.jit
-def key_step(q, do, k, v, dk, dv, tile, n, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED: tl.constexpr):
-    """Adds to all gradients what the tile's queries and keys n .. n+BN-1 contribute."""
-    pos = n + tl.arange(0, size.BN)
-    k1 = load_keys(k, tile.key0, tile.keys, n, tile.group, 0, size.D, size.DP, size.BN)
-    v1 = load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN)
+def key_step(q, do, k, v, dk, dv, tile, n, past, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED: tl.constexpr):
+    """Adds to all gradients what the tile's queries and keys n .. n+BN-1, or with runs keys n [BN] before `past`, contribute."""
+    RUNS: tl.constexpr = MASKED and size.RUN
+    pos = tile_positions(n, size, RUNS)
+    k1 = load_tile(k, tile, n, 0, size.D, size.DP, size, RUNS)
+    v1 = load_tile(v, tile, n, 0, size.E, size.EP, size, RUNS)
     keep = None
     if MASKED:
         keep = live_keys(tile, pos, extra, pattern, size.G)
@@ -34,11 +41,11 @@ def key_step(q, do, k, v, dk, dv, tile, n, scale, learned, total, delta, dq, sum
     s = tl.dot(q, tl.trans(k1))
     p = probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, size.G)
     raw = p * (tl.dot(do, tl.trans(v1)) - delta[:, None])
-    add_to_keys(dv, p.to(do.dtype), do, n, tile, size.E, size.EP)
+    add_to_keys(dv, p.to(do.dtype), do, n, past, tile, size.E, size.EP, RUNS)
     if pattern.learned_grad is not None:
         sums = add_learned(sums, s, p, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
     ds = (product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, size.G) * scale).to(k1.dtype)
-    add_to_keys(dk, ds, q, n, tile, size.D, size.DP)
+    add_to_keys(dk, ds, q, n, past, tile, size.D, size.DP, RUNS)
     return tl.dot(ds, k1, dq), sums
 
 
@@ -48,11 +55,11 @@ def visit_keys(q, do, k, v, dk, dv, tile, first, past, scale, learned, total, de
     if MASKED and pattern.visible is not None:
         n = next_visible(first, past, tile, extra, pattern, size)
         while n < past:
-            dq, sums = key_step(q, do, k, v, dk, dv, tile, n, scale, learned, total, delta, dq, sums, extra, pattern, size, True)
-            n = next_visible(n + size.BN, past, tile, extra, pattern, size)
+            pos, n = step_of(n, past, tile, extra, pattern, size)
+            dq, sums = key_step(q, do, k, v, dk, dv, tile, pos, past, scale, learned, total, delta, dq, sums, extra, pattern, size, True)
     else:
         for n in range(first, past, size.BN):
-            dq, sums = key_step(q, do, k, v, dk, dv, tile, n, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED)
+            dq, sums = key_step(q, do, k, v, dk, dv, tile, n, past, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED)
     return dq, sums
 
 

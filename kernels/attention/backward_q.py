@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, change_scores, dot_slices, key_range, load_keys, load_queries, load_row_values, next_visible,
-                                    query_tile, row_pointer, split_range, store_row_values, visible_keys, zero_slices)
+from kernels.attention.core import (LOG2E, change_scores, dot_slices, key_range, load_queries, load_row_values, load_tile, next_visible,
+                                    query_tile, row_pointer, split_range, step_of, store_row_values, tile_positions, visible_keys, zero_slices)
 from kernels.tiles import add_rows, find_tile
 
 
@@ -83,13 +83,14 @@ def learned_gradient(sums, share, delta):
 @triton.jit
 def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr,
              SCORES_FIRST: tl.constexpr = False):
-    """Adds what keys n .. n+BN-1 contribute to dq / scale and to the sums for the learned numbers. SCORES_FIRST is the order for few
+    """Adds what keys n .. n+BN-1, or with runs keys n [BN], contribute to dq / scale and to the sums for the learned numbers. SCORES_FIRST is the order for few
     rows: with two slices, tiles of many rows need fewer registers if do v^T comes before q k^T."""
-    pos = n + tl.arange(0, size.BN)
-    k1 = load_keys(k, tile.key0, tile.keys, n, tile.group, 0, size.D, size.DP, size.BN)
-    v1 = load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN)
+    RUNS: tl.constexpr = MASKED and size.RUN
+    pos = tile_positions(n, size, RUNS)
+    k1 = load_tile(k, tile, n, 0, size.D, size.DP, size, RUNS)
+    v1 = load_tile(v, tile, n, 0, size.E, size.EP, size, RUNS)
     keep = visible_keys(tile, pos, extra, pattern, size.G) if MASKED else None
-    k2 = load_keys(k, tile.key0, tile.keys, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN) if size.DT else None
+    k2 = load_tile(k, tile, n, size.DP, size.D - size.DP, size.DT, size, RUNS) if size.DT else None
     if size.DT and not SCORES_FIRST:
         dp = tl.dot(do, tl.trans(v1))
         s = tl.dot(q, tl.trans(k1), tl.dot(q2, tl.trans(k2)))
@@ -116,8 +117,8 @@ def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta,
     if MASKED and pattern.visible is not None:
         n = next_visible(first, past, tile, extra, pattern, size)
         while n < past:
-            dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, True)
-            n = next_visible(n + size.BN, past, tile, extra, pattern, size)
+            pos, n = step_of(n, past, tile, extra, pattern, size)
+            dq, dq2, sums = key_step(q, q2, do, k, v, tile, pos, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, True)
     else:
         for n in range(first, past, size.BN):
             dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED)

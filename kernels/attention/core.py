@@ -53,6 +53,7 @@ class Sizes(NamedTuple):
     EP: tl.constexpr    # E rounded up to a power of two
     BM: tl.constexpr    # rows of a tile of queries
     BN: tl.constexpr    # keys of a tile
+    RUN: tl.constexpr = 0   # adjacent keys of a masked tile, where it consists of several runs; 0 if all its keys are adjacent
 
 
 class Tile(NamedTuple):
@@ -164,6 +165,16 @@ def live_keys(tile, pos, extra, pattern, G: tl.constexpr):
 
 
 @triton.jit
+def tile_positions(n, size, RUNS: tl.constexpr):
+    """Positions [BN] of a tile of keys: n is the first, or with RUNS all of them."""
+    if RUNS:
+        pos = n
+    else:
+        pos = n + tl.arange(0, size.BN)
+    return pos
+
+
+@triton.jit
 def any_visible(t0, n, length, keys, group, extra, pattern, size, WIDTH: tl.constexpr):
     """Whether any token of the tile of queries from t0 on attends to any of the WIDTH keys from n on."""
     head0 = group.to(tl.int32) * size.G
@@ -172,19 +183,51 @@ def any_visible(t0, n, length, keys, group, extra, pattern, size, WIDTH: tl.cons
 
 
 @triton.jit
+def visible_among(n, past, tile, extra, pattern, size, WIDTH: tl.constexpr):
+    """The first of the positions n, n + WIDTH, ..., n + 31 * WIDTH below `past` at which WIDTH keys begin that the tile's queries attend to,
+    or 2^30 if there is none."""
+    starts = n + tl.arange(0, 32) * WIDTH
+    shown = any_visible(tile.first, starts, tile.length, tile.keys, tile.group, extra, pattern, size, WIDTH)
+    return tl.min(tl.where(shown & (starts < past), starts, 1 << 30), 0)
+
+
+@triton.jit
 def next_visible(n, past, tile, extra, pattern, size):
-    """The first tile of keys from n on that the tile's queries attend to; `past` or a larger position if there is none. Looks at 16
-    tiles at a time first, because gaps are often long."""
-    WIDTH: tl.constexpr = 16 * size.BN
-    hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, WIDTH)
-    while hidden:
-        n += WIDTH
-        hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, WIDTH)
-    hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, size.BN)
-    while hidden:
-        n += size.BN
-        hidden = (n < past) & ~any_visible(tile.first, n, tile.length, tile.keys, tile.group, extra, pattern, size, size.BN)
-    return n
+    """The first run of keys from n on that the tile's queries attend to; 2^30 if there is none before `past`."""
+    WIDTH: tl.constexpr = size.RUN if size.RUN else size.BN
+    found = visible_among(n, past, tile, extra, pattern, size, WIDTH)
+    while (n + 32 * WIDTH < past) & (found == 1 << 30):
+        n += 32 * WIDTH
+        found = visible_among(n, past, tile, extra, pattern, size, WIDTH)
+    return found
+
+
+@triton.jit
+def step_of(n, past, tile, extra, pattern, size):
+    """What a masked step visits, given that the run from n on is visible: n, or with runs the positions [BN] of this run and of the visible
+    runs that follow, 2^30 and above where there are none before `past`. Also the next run after them, as next_visible returns it."""
+    if size.RUN:
+        key = tl.arange(0, size.BN)
+        step = n + key % size.RUN
+        for i in tl.static_range(1, size.BN // size.RUN):
+            n = next_visible(n + size.RUN, past, tile, extra, pattern, size)
+            step = tl.where(key // size.RUN == i, n + key % size.RUN, step)
+        following = next_visible(n + size.RUN, past, tile, extra, pattern, size)
+    else:
+        step = n
+        following = next_visible(n + size.BN, past, tile, extra, pattern, size)
+    return step, following
+
+
+@triton.jit
+def load_tile(x, tile, n, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr, size, RUNS: tl.constexpr):
+    """load_keys of BN keys from position n on, or with RUNS of the keys at positions n [BN]."""
+    if RUNS:
+        row = tl.minimum(n, tile.keys - 1).to(tl.int64)
+        rows = load_rows(x.ptr + tile.key0.to(tl.int64) * x.token + tile.group * x.head + SKIP, row * x.token, N, NP)
+    else:
+        rows = load_keys(x, tile.key0, tile.keys, n, tile.group, SKIP, N, NP, size.BN)
+    return rows
 
 
 @triton.jit

@@ -4,22 +4,24 @@
 """o = softmax(score(scale * q k^T)) v over the keys that the pattern shows."""
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, change_scores, dot_slices, finish, key_range, load_keys, load_queries, load_row_values, next_visible, no_keys,
-                                    query_tile, row_pointer, softmax_step, split_range, store_row_values, visible_keys)
+from kernels.attention.core import (LOG2E, change_scores, dot_slices, finish, key_range, load_queries, load_row_values, load_tile, next_visible,
+                                    no_keys, query_tile, row_pointer, softmax_step, split_range, step_of, store_row_values, tile_positions,
+                                    visible_keys)
 from kernels.tiles import find_tile, store_rows
 
 
 @triton.jit
 def key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, MASKED: tl.constexpr):
-    """The online softmax over keys n .. n+BN-1."""
-    pos = n + tl.arange(0, size.BN)
-    k1 = load_keys(k, tile.key0, tile.keys, n, tile.group, 0, size.D, size.DP, size.BN)
-    k2 = load_keys(k, tile.key0, tile.keys, n, tile.group, size.DP, size.D - size.DP, size.DT, size.BN) if size.DT else None
+    """The online softmax over keys n .. n+BN-1, or with runs over keys n [BN]."""
+    RUNS: tl.constexpr = MASKED and size.RUN
+    pos = tile_positions(n, size, RUNS)
+    k1 = load_tile(k, tile, n, 0, size.D, size.DP, size, RUNS)
+    k2 = load_tile(k, tile, n, size.DP, size.D - size.DP, size.DT, size, RUNS) if size.DT else None
     s = dot_slices(q, q2, k1, k2)
     s, factor = change_scores(s, tile, pos, scale, learned, extra, pattern, size.G)
     if MASKED:
         s = tl.where(visible_keys(tile, pos, extra, pattern, size.G), s, float("-inf"))
-    return softmax_step(s, factor, load_keys(v, tile.key0, tile.keys, n, tile.group, 0, size.E, size.EP, size.BN), peak, total, acc)
+    return softmax_step(s, factor, load_tile(v, tile, n, 0, size.E, size.EP, size, RUNS), peak, total, acc)
 
 
 @triton.jit
@@ -28,8 +30,8 @@ def visit_keys(q, q2, k, v, tile, first, past, scale, learned, peak, total, acc,
     if MASKED and pattern.visible is not None:
         n = next_visible(first, past, tile, extra, pattern, size)
         while n < past:
-            peak, total, acc = key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, True)
-            n = next_visible(n + size.BN, past, tile, extra, pattern, size)
+            pos, n = step_of(n, past, tile, extra, pattern, size)
+            peak, total, acc = key_step(q, q2, k, v, tile, pos, scale, learned, peak, total, acc, extra, pattern, size, True)
     else:
         for n in range(first, past, size.BN):
             peak, total, acc = key_step(q, q2, k, v, tile, n, scale, learned, peak, total, acc, extra, pattern, size, MASKED)

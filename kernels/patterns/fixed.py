@@ -7,7 +7,7 @@ import triton.language as tl
 
 
 # tessera: pattern(block=128, summary=16)
-# tessera: tiles(BM=64, BN=16)
+# tessera: tiles(BM=64, BN=64, RUN=16)
 @triton.jit
 def sees(t, pos, block: tl.constexpr, summary: tl.constexpr):
     """Returns whether the query at position t attends to the key at position pos."""

@@ -7,7 +7,7 @@ import triton.language as tl
 
 
 # tessera: pattern(local=128, stride=128)
-# tessera: tiles(BM=64, BN=16)
+# tessera: tiles(BM=16, BN=32, RUN=4)
 @triton.jit
 def sees(t, pos, local: tl.constexpr, stride: tl.constexpr):
     """Returns whether the query at position t attends to the key at position pos."""

@@ -56,11 +56,11 @@ const char *const forwardKernel =
 )
 @triton.jit(do_not_specialize=["T", "nseq"])
 def $NAME$(Q, K, V, O, LSE, CU, $TENSORS$scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh$STRIDES$,
-           $SIZES$$PARAMETERS$):
+           $SIZES$$RUN_PARAMETER$$PARAMETERS$):
     """Attention of the pattern, forward: one tile of queries."""
 $LIMITS$    forward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(O, sot, soh), Rows(LSE, 1, T), $SINK$, $LEARNED$,
             CU, nseq, scale, $PATTERN$,
-            Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
+            Sizes(G, D, DP, DT, E, EP, BM, BN$RUN$), SPLIT)
 )";
 
 const char *const queryGradientKernel =
@@ -75,12 +75,12 @@ const char *const queryGradientKernel =
 )
 @triton.jit(do_not_specialize=["T", "nseq"])
 def $NAME$_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, $GRADIENTS$scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh$STRIDES$,
-                  $SIZES$$PARAMETERS$):
+                  $SIZES$$RUN_PARAMETER$$PARAMETERS$):
     """Attention of the pattern, backward: dq of one tile of queries."""
 $LIMITS$    backward_q(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
                Rows(DQ, sdqt, sdqh), $SINK$, $DSINK$, $LEARNED$, $DLEARNED$,
                CU, nseq, scale, $PATTERN$,
-               Sizes(G, D, DP, DT, E, EP, BM, BN), SPLIT)
+               Sizes(G, D, DP, DT, E, EP, BM, BN$RUN$), SPLIT)
 )";
 
 const char *const keyGradientKernel =
@@ -110,12 +110,12 @@ const char *const gradientKernel =
 @triton.jit(do_not_specialize=["T", "shares"])
 def $NAME$_bwd(Q, K, V, DO, LSE, DELTA, DQ, DK, DV, CU, $GRADIENTS$scale, T, shares, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
                sdqt, sdqh, sdkt, sdkh, sdvt, sdvh$STRIDES$,
-               $ONE_SLICE$$PARAMETERS$):
+               $ONE_SLICE$$RUN_PARAMETER$$PARAMETERS$):
     """Attention of the pattern, backward in one pass: dq of one share of the queries, and their part of dk and dv."""
 $LIMITS$    backward(Rows(Q, sqt, sqh), Rows(K, skt, skh), Rows(V, svt, svh), Rows(DO, sdot, sdoh), Rows(LSE, 1, T), Rows(DELTA, 1, T),
              Rows(DQ, sdqt, sdqh), Rows(DK, sdkt, sdkh), Rows(DV, sdvt, sdvh), $SINK$, $DSINK$, $LEARNED$, $DLEARNED$,
              CU, T, shares, scale, $PATTERN$,
-             Sizes(G, D, DP, 0, E, EP, BM, BN), SPLIT)
+             Sizes(G, D, DP, 0, E, EP, BM, BN$RUN$), SPLIT)
 )";
 
 const char *const decodeKernel =

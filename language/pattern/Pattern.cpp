@@ -155,20 +155,31 @@ private:
   }
 
   void readTiles(const Call &call, const SourceRange &range) {
-    bool rows = false, keys = false;
+    if (pattern.tiles)
+      return report(range, "tiles(...) is declared twice",
+                    "remove one of the two");
+    CpuTiles tiles{0, 0, 0, range};
+    bool known = true;
     for (const Keyword &keyword : call.keywords) {
-      const std::string size = dump(*keyword.value);
-      const bool isSize =
-          size == "16" || size == "32" || size == "64" || size == "128";
-      (keyword.name == "BM" ? rows : keys) = isSize;
-      pattern.tiles += ", " + keyword.name + "=" + size;
+      const auto *number = keyword.value->as<Constant>();
+      const Int *size = number ? number->value.get<Int>() : nullptr;
+      const bool isPower = size && *size > 0 && (*size & (*size - 1)) == 0;
+      if (keyword.name == "RUN")
+        tiles.run = isPower ? *size : -1;
+      else if (keyword.name == "BM" || keyword.name == "BN")
+        (keyword.name == "BM" ? tiles.rows : tiles.keys) = isPower ? *size : 0;
+      else
+        known = false;
     }
-    if (call.keywords.size() != 2 || !rows || !keys ||
-        pattern.tiles.find("BN=") == std::string::npos)
+    const auto isTile = [](int64_t size) { return size >= 16 && size <= 128; };
+    if (known && isTile(tiles.rows) && isTile(tiles.keys) && tiles.run >= 0 &&
+        tiles.run < tiles.keys)
+      pattern.tiles = tiles;
+    else
       report(range,
-             "tiles(...) takes the rows BM and the keys BN: 16 to 128, "
-             "powers of two",
-             "write tiles(BM=64, BN=16)");
+             "tiles(...) takes the rows BM and the keys BN, powers of two from "
+             "16 to 128, and may take RUN, a power of two below BN",
+             "write tiles(BM=64, BN=32, RUN=16)");
   }
 
   static bool isReserved(std::string_view name) {

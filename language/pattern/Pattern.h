@@ -19,14 +19,15 @@
 //   learned(slope=[Hq])           tensors that receive gradients, with shapes
 //   select(block=64, ...)         which blocks each query keeps (Selection.h)
 //   streams(compressed, ...)      several streams of keys (Selection.h)
-//   tiles(BM=64, BN=16)           rows and keys of the CPU's tiles without a
-//                                 tuned configuration
+//   tiles(BM=64, BN=32, RUN=16)   rows and keys of the CPU's tiles without a
+//                                 tuned configuration; RUN: adjacent keys
 #pragma once
 
 #include "language/Tree.h"
 #include "language/pattern/Selection.h"
 #include "support/Diagnostics.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,16 @@ struct LearnedParameter {
   SourceRange range;
 };
 
+// The tiles of the CPU: tiles(BM=64, BN=32, RUN=16).
+struct CpuTiles {
+  int64_t rows = 0; // BM
+  int64_t keys = 0; // BN
+  // A tile of keys with hidden pairs consists of runs of so many adjacent keys;
+  // 0: all its keys are adjacent.
+  int64_t run = 0;
+  SourceRange range; // of the directive
+};
+
 // The functions live as long as the module that the pattern was read from.
 struct Pattern {
   const Module *module = nullptr;
@@ -63,7 +74,7 @@ struct Pattern {
   std::vector<LearnedParameter> learned;
   // Of select(...) and streams(...); nullopt: there are derived kernels.
   std::optional<Selection> selection;
-  std::string tiles; // ", BM=64, BN=16"; empty: the default
+  std::optional<CpuTiles> tiles;
 
   // Null: the default, which is causal for `sees` and the identity for
   // `modify`.

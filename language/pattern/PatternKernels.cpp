@@ -87,6 +87,11 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
           DiagnosticId::InvalidHint, parsed.module->file, own->nameRange,
           "the kernels of a pattern import `" + helper + "`",
           "give the function another name"));
+  if (pattern.tiles && pattern.tiles->run && !visibility.keyGaps)
+    result.diagnostics.push_back(Diagnostic::make(
+        DiagnosticId::InvalidHint, parsed.module->file, pattern.tiles->range,
+        "RUN has no effect: the keys that a query attends to have no gaps",
+        "remove RUN from tiles(...)"));
   for (const auto *found : {&visibility.diagnostics, &gradients.diagnostics})
     result.diagnostics.insert(result.diagnostics.end(), found->begin(),
                               found->end());

@@ -89,6 +89,32 @@ std::string PatternWriter::instance(const std::string &suffix,
   return text + ")\n";
 }
 
+bool PatternWriter::takesRuns(const std::string &suffix) const {
+  return visibility.keyGaps && suffix != "_bwd_dkdv"; // which visits queries
+}
+
+// The configurations of a kernel on the CPU. The first one is the default.
+std::string PatternWriter::tileHints(const std::string &suffix) const {
+  const bool runs = takesRuns(suffix);
+  std::string text;
+  if (pattern.tiles) {
+    const int64_t run = pattern.tiles->run;
+    const int64_t keys =
+        run && !runs ? std::max<int64_t>(run, 16) : pattern.tiles->keys;
+    text = "# tessera: cpu(SPLIT=" + std::string(run && runs ? "1" : "0") +
+           ", BM=" + std::to_string(pattern.tiles->rows) +
+           ", BN=" + std::to_string(keys) +
+           (run && runs ? ", RUN=" + std::to_string(run) : "") + ")\n";
+  }
+  return text +
+         "# tessera: cpu(BM=64, BN=32, SPLIT=0)\n"
+         "# tessera: cpu(BM=32, BN=64, SPLIT=1)\n"
+         "# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], "
+         "SPLIT=[0, 1]" +
+         (runs ? ", RUN=[0, 4, 8]" : "") +
+         ", where=G <= BM and BM * BN <= 8192)\n";
+}
+
 // The hints above a kernel. `suffix` is what its name adds to the pattern's.
 std::string PatternWriter::head(const std::string &suffix,
                                 const std::string &halfTensors,
@@ -116,7 +142,8 @@ std::string PatternWriter::head(const std::string &suffix,
   const std::string noTail = onePass ? "" : " DT=0,";
   text += instance(suffix + "_f32",
                    "TYPE=\"fp32\", G=6, D=32, DP=32," + noTail +
-                       " E=32, EP=32, BM=32, BN=16",
+                       " E=32, EP=32, BM=32, BN=16" +
+                       (takesRuns(suffix) ? ", RUN=4" : ""),
                    41);
   if (suffix.empty()) {
     text += instance("_narrow_f32",
@@ -132,12 +159,7 @@ std::string PatternWriter::head(const std::string &suffix,
                    "TYPE=\"bf16\", G=2, D=64, DP=64," + noTail +
                        " E=64, EP=64, BM=32, BN=16",
                    41);
-  if (!pattern.tiles.empty())
-    text += "# tessera: cpu(SPLIT=0" + pattern.tiles + ")\n";
-  text += "# tessera: cpu(BM=64, BN=32, SPLIT=0)\n"
-          "# tessera: cpu(BM=32, BN=64, SPLIT=1)\n"
-          "# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], "
-          "SPLIT=[0, 1], where=G <= BM and BM * BN <= 8192)\n";
+  text += tileHints(suffix);
   if (!checks.empty())
     text += "# tessera: check(" + checks + ")\n";
   return text;
@@ -256,6 +278,8 @@ std::string PatternWriter::kernels() const {
   std::map<std::string, std::string> pieces = common();
   addReference(pieces);
   std::string text = "\n\n" + replaceNames(referenceKernel, pieces);
+  pieces["RUN"] = takesRuns("") ? ", RUN" : "";
+  pieces["RUN_PARAMETER"] = takesRuns("") ? ", RUN: tl.constexpr = 0" : "";
   const auto add = [&](const char *kernel, const std::string &value,
                        const std::string &hints) {
     pieces["PATTERN"] = value;

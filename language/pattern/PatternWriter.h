@@ -48,6 +48,9 @@ private:
   std::string patternValue(bool gaps, bool backward) const;
   std::string head(const std::string &suffix, const std::string &halfTensors,
                    const std::string &fullTensors, bool gradients) const;
+  // Whether the kernel NAME + suffix has the parameter RUN.
+  bool takesRuns(const std::string &suffix) const;
+  std::string tileHints(const std::string &suffix) const;
   std::string instance(const std::string &suffix, const std::string &sizes,
                        int64_t limit) const;
   std::string rows(const LearnedParameter *parameter,

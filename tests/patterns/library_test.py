@@ -52,7 +52,10 @@ def test_a_file_is_short(path):
 
 def test_the_tiles_of_a_pattern_are_the_first_configuration():
     printed = tessera("compile", ROOT / "kernels/patterns/fixed.py", "--emit", "pattern").stdout
-    assert printed.count("# tessera: cpu(SPLIT=0, BM=64, BN=16)\n# tessera: cpu(BM=64, BN=32") == 4
+    following = "\n# tessera: cpu(BM=64, BN=32"
+    assert printed.count("# tessera: cpu(SPLIT=1, BM=64, BN=64, RUN=16)" + following) == 3
+    # Its tiles of keys are adjacent: it visits tiles of queries.
+    assert printed.count("# tessera: cpu(SPLIT=0, BM=64, BN=16)" + following) == 1
 
 
 def test_the_printed_kernels_are_a_file_of_their_own(tmp_path):

@@ -101,6 +101,7 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
     (WINDOW.replace("pattern(", "learneds(sink=[Hq])\n# tessera: pattern("), "mine.py", "mine.py:5:", "did you mean `learned`?"),
     (BLOCKS.replace("select(", "selects("), "mine.py", "mine.py:5:", "did you mean `select`?"),
     (BLOCKS.replace("block=", "blok="), "mine.py", "mine.py:5:", "did you mean `block`?"),
+    (WINDOW.replace("pattern(", "tiles(BM=64, BN=32, RUN=8)\n# tessera: pattern("), "mine.py", "mine.py:5:", "RUN has no effect"),
     ("\ufeff" + WINDOW, "mine.py", "mine.py:1:1", "byte order mark"),
     ("\ufeff# A file.\n" + BLOCKS, "mine.py", "mine.py:1:1", "byte order mark"),
     (WINDOW, "class.py", "class.py", "cannot be the name of a pattern"),
@@ -108,7 +109,7 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
     (WINDOW, "forward.py", "forward.py", "cannot be the name of a pattern"),
     (WINDOW, "two words.py", "two words.py", "cannot be the name of a pattern"),
 ], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "inverted", "number_of_a_name", "text",
-        "undefined", "reduction", "derived", "core", "sink", "directive", "second_directive", "select", "name_of_select", "mark",
+        "undefined", "reduction", "derived", "core", "sink", "directive", "second_directive", "select", "name_of_select", "runs", "mark",
         "mark_before_a_comment", "keyword", "class", "module", "name"])
 def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place, message):
     for verb in ("check", "compile"):

@@ -93,11 +93,26 @@ TEST(Pattern, ReportsErrorsWithPlaceAndRemedy) {
       {"learned(a=[Hq])", ", a",
        "3: `sees` takes the learned parameter `a` / use it in `modify` only\n"},
       {"tiles(BM=64)", "",
-       "1: tiles(...) takes the rows BM and the keys BN: 16 to 128, powers of "
-       "two / write tiles(BM=64, BN=16)\n"},
+       "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
+       "to 128, and may take RUN, a power of two below BN / write "
+       "tiles(BM=64, BN=32, RUN=16)\n"},
+      {"tiles(BM=64, BN=32, RUN=32)", "",
+       "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
+       "to 128, and may take RUN, a power of two below BN / write "
+       "tiles(BM=64, BN=32, RUN=16)\n"},
+      {"tiles(BM=64, BN=32, RUN=3)", "",
+       "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
+       "to 128, and may take RUN, a power of two below BN / write "
+       "tiles(BM=64, BN=32, RUN=16)\n"},
+      {"tiles(BM=64, BN=32, BM=64)", "",
+       "1: malformed directive: `BM` is given twice / write # tessera: "
+       "pattern(window=512)\n"},
+      {"tiles(BM=64, BN=32)\n# tessera: tiles(BM=64, BN=16)", "",
+       "2: tiles(...) is declared twice / remove one of the two\n"},
       {"tiles(BM=64, BN=24)", "",
-       "1: tiles(...) takes the rows BM and the keys BN: 16 to 128, powers of "
-       "two / write tiles(BM=64, BN=16)\n"},
+       "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
+       "to 128, and may take RUN, a power of two below BN / write "
+       "tiles(BM=64, BN=32, RUN=16)\n"},
       {"pattern(4)", "",
        "1: a directive takes names and values / write # tessera: "
        "pattern(window=512)\n"},
