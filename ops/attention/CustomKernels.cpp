@@ -390,6 +390,10 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
        kernel.kernel.configuration(args, given, options))
     if (const int64_t *number = std::get_if<int64_t>(&value))
       seen[name] = *number;
+  // A tile of a pattern's kernel contains the heads of a token.
+  if (const auto rows = seen.find("BM");
+      derived && rows != seen.end() && rows->second < a.group)
+    given["BM"] = rows->second = nextPowerOfTwo(a.group);
   const Grid grid = gridOf(*kernel.description, seen);
   if (!grid[0] || !grid[1] || !grid[2])
     return;

@@ -270,22 +270,43 @@ def modify(s, t, pos, head):
     assert all(g.isfinite().all() for g in gradients)
 
 
-def test_gaps_longer_than_16_tiles():
-    """The kernels look at 16 tiles at a time: what lies behind a long gap is found, forward and backward."""
+FAR_PATTERN = """@triton.jit
+def sees(t, pos, window: tl.constexpr, first: tl.constexpr):
+    return (pos <= t) & ((t - pos < window) | (pos < first) | ((t - pos) % 200 == 0))
+"""
+
+
+def far(t, pos):
+    return (pos <= t) & ((t - pos < 16) | (pos < 2) | ((t - pos) % 200 == 0))
+
+
+def compare_under_a_mask(file, group, length, shown):
+    """The op of a pattern's file against fp64 under the mask shown(t, pos), output and gradients."""
     generator = torch.Generator().manual_seed(8)
-    length, heads = 1900, 2
-    tensors = [torch.randn(s, generator=generator) for s in [(length, heads, 16), (length, 1, 16), (length, 1, 16)]]
+    tensors = [torch.randn(s, generator=generator) for s in [(length, group, 16), (length, 1, 16), (length, 1, 16)]]
     mine, wide = ([x.to(dtype).requires_grad_() for x in tensors] for dtype in (torch.float32, torch.float64))
-    o = ops.custom_attention(*mine, torch.tensor([0, length], dtype=torch.int32), length, "kernels/patterns/sink_window.py", "sink_window",
-                             "sink_window_bwd", "window=16, first=2", None, torch.full((length, 1, heads), -1e30), "SINK")[0]
+    o = ops.attention(*mine, torch.tensor([0, length], dtype=torch.int32), length, str(file))[0]
     t, pos = positions(length)
     scores = torch.einsum("thd,sd->hts", wide[0], wide[1][:, 0]) / 4
-    scores = scores.masked_fill(~CASES["sink_window"][1](t, pos), float("-inf"))
+    scores = scores.masked_fill(~shown(t, pos), float("-inf"))
     want = torch.einsum("hts,se->the", scores.softmax(-1), wide[2][:, 0])
     assert not outlier_text(o, want, 1e-5)
     for a, b in zip(torch.autograd.grad(o.square().sum(), mine), torch.autograd.grad(want.square().sum(), wide)):
         assert not outlier_text(a, b, 1e-5)
         assert (a - b).norm() <= 1e-5 * b.norm()
+
+
+@pytest.mark.parametrize("tiles", ["", "tiles(BM=16, BN=32)", "tiles(BM=64, BN=64, RUN=16)", "tiles(BM=16, BN=32, RUN=4)", "tiles(BM=32, BN=16, RUN=1)"])
+def test_gaps_longer_than_32_tiles(tmp_path, tiles):
+    """The kernels look at 32 tiles or runs of keys at a time: what is behind a long gap is found, forward and backward."""
+    directive = f"# tessera: {tiles}\n" if tiles else ""
+    compare_under_a_mask(written(tmp_path, directive + "# tessera: pattern(window=16, first=2)\n" + FAR_PATTERN), 2, 1900, far)
+
+
+@pytest.mark.parametrize("tiles, group", [("tiles(BM=16, BN=32, RUN=4)", 20), ("", 80)], ids=["runs", "default"])
+def test_more_heads_than_a_tile_has_rows(tmp_path, tiles, group):
+    directive = f"# tessera: {tiles}\n" if tiles else ""
+    compare_under_a_mask(written(tmp_path, directive + "# tessera: pattern(window=16, first=2)\n" + FAR_PATTERN), group, 300, far)
 
 
 def test_large_slopes_in_bf16():
