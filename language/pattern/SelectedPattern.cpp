@@ -65,6 +65,9 @@ void checkSelectedPattern(const Pattern &pattern,
   for (const PerSequence &one : pattern.perSequence)
     report(one.range, with + "has the value of a sequence `" + one.name + "`",
            "remove it");
+  if (pattern.tiles)
+    report(pattern.tiles->range, with + "has tiles(...), which has no effect",
+           "remove it");
   if (selection.derived)
     return checkListKernels(pattern, report);
   if (pattern.sees && !isCausal(*pattern.sees))

@@ -260,6 +260,12 @@ TEST(Selection, RefusesWhatItsKernelsDoNotCompute) {
                 "return pos < prefix\n"),
             "1: a pattern with select(...) has the value of a sequence "
             "`prefix` / remove it\n");
+  EXPECT_EQ(
+      expandedErrors("# tessera: tiles(BM=64, BN=16)\n# tessera: " + select +
+                     "\n@triton.jit\ndef sees(t, pos):\n    "
+                     "return pos <= t\n"),
+      "1: a pattern with select(...) has tiles(...), which has no effect "
+      "/ remove it\n");
   EXPECT_EQ(expandedErrors("# tessera: pattern(top=3)\n# tessera: " + select +
                            "\n@triton.jit\ndef sees(t, pos, top: "
                            "tl.constexpr):\n    return pos < top\n"),
