@@ -173,9 +173,10 @@ def mask(program, length, heads, parameters):
 
 
 def attention(text, q, k, v, lengths, parameters, per_sequence=None):
-    """(o, lse [heads, tokens]) of fp64 tensors q [tokens, heads, D], k and v [tokens, key heads, D]. per_sequence: name -> numbers."""
+    """(o, lse [heads, tokens], probabilities [heads, queries, keys] of each sequence) of fp64 tensors q [tokens, heads, D], k and v
+    [tokens, key heads, D]. per_sequence: name -> numbers."""
     program, heads, group = Program(text), q.shape[1], q.shape[1] // k.shape[1]
-    outputs, sums, start = [], [], 0
+    outputs, sums, probabilities, start = [], [], [], 0
     for index, length in enumerate(lengths):
         part = slice(start, start + length)
         start += length
@@ -189,4 +190,20 @@ def attention(text, q, k, v, lengths, parameters, per_sequence=None):
         # A row without keys has the output 0 and no gradient.
         weights = torch.where(shown.any(2, keepdim=True), s, 0.0).softmax(2) * shown
         outputs.append(torch.einsum("hts,she->the", weights, v[part].repeat_interleave(group, 1)))
-    return torch.cat(outputs), torch.cat(sums, 1)
+        probabilities.append(weights.detach())
+    return torch.cat(outputs), torch.cat(sums, 1), probabilities
+
+
+def term_size(probabilities, q, k, v, do, o, lengths):
+    """Root mean square, over the elements of dk, of the root of the sum of the squares of scale * p * (|dp| + |delta|) * |q|: what dk would be
+    if its terms p * (dp - delta) * q did not cancel. Each term has a rounding error of about its size here."""
+    group, squares, start = q.shape[1] // k.shape[1], [], 0
+    for p, length in zip(probabilities, lengths):
+        part = slice(start, start + length)
+        start += length
+        dp = torch.einsum("the,she->hts", do[part], v[part].repeat_interleave(group, 1)).abs()
+        delta = (do[part] * o[part]).sum(-1).abs().T[:, :, None]
+        terms = (p * (dp + delta)).square()
+        of_heads = torch.einsum("hts,thd->shd", terms, q[part].square()) / q.shape[2]
+        squares.append(of_heads.unflatten(1, (-1, group)).sum(2))
+    return torch.cat(squares).mean().sqrt().item()
