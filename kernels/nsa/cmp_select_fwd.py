@@ -241,7 +241,7 @@ def sweep(q, k, v, o, lse, IDX, SCORES, sums, tile, ahead, room, scale, T, nscor
 # tessera: cpu(BM=64, BJ=16, BC=16, WALK=0)
 # tessera: space(BC=[8, 16, 32, 64])
 # tessera: grid(min(cdiv(216, H), T // (BM // G) + B), H)
-@triton.autotune(configs=[triton.Config({"BM": 64, "BJ": 16, "BC": step, "WALK": 1}, num_warps=4, num_stages=2) for step in (32, 16)],
+@triton.autotune(configs=[triton.Config({"BM": 64, "BJ": 16, "BC": step, "WALK": 1}, num_warps=4, num_stages=3) for step in (32, 16)],
                  key=["G", "D", "NSEL"])
 @triton.jit(do_not_specialize=["T", "nscore", "blocks", "nseq", "ahead"])
 def cmp_select_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, IDX, SCORES, SUMS, CU, CU_CMP, scale, T, nseq, nscore, blocks, ahead,

@@ -43,7 +43,10 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
                                  int64_t ahead, const Tensor &indices) {
   const Tensor out = a.emptyOutput(), lse = a.emptyRows();
   const Tensor noScores = at::empty({4}, lse.options()); // STORE = 0
-  Launch launch("kernels/nsa/cmp_select_fwd.py", "cmp_select_fwd");
+  // The tiles of wide fp32 heads must fit into the shared memory of sm_80.
+  const bool heavy = isHeavy(a);
+  Launch launch("kernels/nsa/cmp_select_fwd.py", "cmp_select_fwd",
+                heavy ? "num_stages=2" : "");
   launch.rows("q", a.q).rows("k", a.k).rows("v", a.v).rows("o", out);
   launch.rows("lse", lse).tensor("IDX", indices);
   launch.tensor("SCORES", noScores).scratch("SUMS", at::kFloat);
@@ -57,6 +60,8 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
   launch.constant("NLOCAL", o.localBlocks).keyHead(a.keyDim);
   launch.padded("E", "EP", a.valueDim).constant("STORE", 0);
   wholeTokens(launch, a.group);
+  if (heavy)
+    launch.constant("BJ", 8);
   launch.sequence(a.maxSeqlen);
   const int64_t rows = launch.tile("BM"), width = launch.tile("BJ");
   const int64_t programs =

@@ -63,6 +63,10 @@ class TestHeads:
                    lambda q, k, v: ops.nsa_compressed_attention(q, k, v, p.cu, cmp, p.longest, LENGTH, STRIDE)[0],
                    lambda q, k, v: ref.attention(q, k, v, ref.compressed_mask(p, LENGTH, STRIDE), scale)[0],
                    self.leaves(key, value, dtype, group, int(cmp[-1])))
+        fixed = [x.detach() for x in self.leaves(key, value, dtype, group, int(cmp[-1]))]  # its gradients are those of other ops
+        swept = ops.nsa_compressed_selection(*fixed, p.cu, cmp, p.longest, LENGTH, STRIDE, BLOCK, SELECTED, 1, 1)[0]
+        want = ref.attention(*(x.double() for x in fixed), ref.compressed_mask(p, LENGTH, STRIDE), scale)[0]
+        assert outliers.close_enough(swept, want, LIMITS[dtype]) == "", f"compressed with selection, {name}"
 
     def test_every_head_size(self, subtests):
         for heads in HEADS:
