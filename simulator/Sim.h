@@ -90,6 +90,11 @@ struct Options {
   // its group has been waited for.
   bool copiesReadAtIssue = false;
   TensorCores tensorCores = TensorCores::Fused; // how products are added
+  // So many blocks run at once on the calling thread, each some instructions at
+  // a time, as on a GPU where they wait for one another; when one ends, the
+  // next one starts. If all of them repeat the same instructions on the same
+  // values, the finding is a deadlock. 0: each block runs to its end.
+  unsigned resident = 0;
   bool serial = false;  // blocks one after the other on the calling thread
   unsigned threads = 0; // 0: one per core
   bool races = true;    // of shared memory

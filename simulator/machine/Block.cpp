@@ -10,7 +10,8 @@
 namespace tessera::sim {
 namespace {
 
-constexpr uint64_t Turn = 20000; // instructions before another warp runs
+constexpr uint64_t Turn = 20000;       // instructions before another warp runs
+constexpr uint64_t ResidentTurn = 500; // where blocks may wait for one another
 
 uint64_t threadsOf(const Dim3 &d) { return uint64_t{d[0]} * d[1] * d[2]; }
 
@@ -82,6 +83,8 @@ void Block::start(uint64_t number) {
   fenced = fencedInBlock = false;
   openLoad.clear();
   zeroDivision.clear();
+  found = false;
+  forget();
   clock = 1;
   chance = Chance(launch.options->seed ^ number * 0xd1342543de82ef95);
   if (launch.options->lanesApart)
@@ -263,53 +266,59 @@ void Block::atomicSync(Warp &w, uint32_t address) {
 
 bool Block::run(uint64_t number, Finding &finding) {
   start(number);
-  // An uninitialized value is often the trace of a race that another warp has
-  // yet to complete: the others go on, and a race counts more.
-  bool found = false;
-  auto note = [&](const Warp &w, const Violation &violation) {
-    bool isRace = violation.check == Check::SharedRace ||
-                  violation.check == Check::AsyncRead;
-    if (!found || isRace) {
-      uint32_t pc = std::min<uint32_t>(
-          w.pc, static_cast<uint32_t>(program.code.size() - 1));
-      finding = makeFinding(w, program.code[pc], violation);
-    }
-    found = true;
-    return violation.check == Check::Uninitialized;
-  };
-  while (true) {
-    bool progress = false, done = true;
-    orderTurns();
-    for (uint32_t next : turns) {
-      Warp &w = warps[next];
-      if (w.state == Warp::State::Ready) {
-        try {
-          runWarp(w);
-        } catch (const Violation &violation) {
-          if (!note(w, violation))
-            return false;
-          w.state = Warp::State::Stopped;
-        }
-        progress = true;
-      }
-      done &= w.state == Warp::State::Done;
-    }
-    if (done)
-      return true;
-    if (!progress) {
-      if (!found)
-        for (Warp &w : warps)
-          if (w.state == Warp::State::Waiting) {
-            try {
-              deadlock();
-            } catch (const Violation &violation) {
-              note(w, violation);
-            }
-            break;
-          }
-      return false;
-    }
+  Progress progress;
+  do
+    progress = round(finding);
+  while (progress == Progress::Running);
+  return progress == Progress::Done;
+}
+
+// An uninitialized value is often the trace of a race that another warp has yet
+// to complete: the others go on, and a race counts more.
+bool Block::note(const Warp &w, const Violation &violation, Finding &finding) {
+  const bool isRace = violation.check == Check::SharedRace ||
+                      violation.check == Check::AsyncRead;
+  if (!found || isRace) {
+    uint32_t pc = std::min<uint32_t>(
+        w.pc, static_cast<uint32_t>(program.code.size() - 1));
+    finding = makeFinding(w, program.code[pc], violation);
   }
+  found = true;
+  return violation.check == Check::Uninitialized;
+}
+
+Block::Progress Block::round(Finding &finding) {
+  bool progress = false, done = true;
+  orderTurns();
+  for (uint32_t next : turns) {
+    Warp &w = warps[next];
+    if (w.state == Warp::State::Ready) {
+      try {
+        runWarp(w);
+      } catch (const Violation &violation) {
+        if (!note(w, violation, finding))
+          return Progress::Failed;
+        w.state = Warp::State::Stopped;
+      }
+      progress = true;
+    }
+    done &= w.state == Warp::State::Done;
+  }
+  if (done)
+    return Progress::Done;
+  if (progress)
+    return Progress::Running;
+  if (!found)
+    for (Warp &w : warps)
+      if (w.state == Warp::State::Waiting) {
+        try {
+          deadlock();
+        } catch (const Violation &violation) {
+          note(w, violation, finding);
+        }
+        break;
+      }
+  return Progress::Failed;
 }
 
 void Block::orderTurns() {
@@ -325,7 +334,7 @@ void Block::orderTurns() {
 // ahead of the others.
 uint64_t Block::turn() {
   if (!launch.options->seed)
-    return Turn;
+    return launch.options->resident ? ResidentTurn : Turn;
   return chance.below(8) ? 1 + chance.below(64) : 1 + chance.below(4096);
 }
 

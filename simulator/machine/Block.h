@@ -8,10 +8,12 @@
 #include "simulator/machine/SharedMemory.h"
 #include "simulator/machine/Warp.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace tessera::sim {
@@ -47,7 +49,19 @@ struct Launch {
 
   std::mutex outputMutex;
   std::string output;
+
+  // Stores and atomics that changed global memory, with Options::resident.
+  uint64_t changes = 0;
 };
+
+// The blocks that a launch runs: their numbers in the grid, in their order.
+using BlockNumbers = std::function<uint64_t(uint64_t index)>;
+
+// Runs `count` blocks, of which Options::resident run at once. Calls `finished`
+// with each machine at the end. True when no block did anything wrong.
+bool runResident(Launch &launch, const BlockNumbers &numbers, uint64_t count,
+                 const std::function<void(const Block &)> &finished,
+                 Finding &finding);
 
 struct ExecCount {
   uint64_t issues = 0, warps = 0, lanes = 0;
@@ -63,6 +77,24 @@ public:
   // Runs block `linear` of the grid to its end; true when it did nothing wrong,
   // else `finding` says what.
   bool run(uint64_t linear, Finding &finding);
+
+  // The same in parts: start(), then round() while the block is running. A
+  // round has a turn of each warp.
+  enum class Progress : uint8_t { Running, Done, Failed };
+  void start(uint64_t linear);
+  Progress round(Finding &finding);
+
+  // Remembers the state of every warp. Returns true if the block did nothing
+  // since `forget` that it would not do again as long as no other block changes
+  // global memory: each warp has been in its present state before, and shared
+  // memory is the same.
+  bool repeats();
+  void forget() { states.clear(); }
+  // The finding that this block waits without end for other blocks.
+  Finding waitsForOthers(const std::string &message,
+                         const std::string &history) const;
+  // "block 3,0,0 repeats ld.acquire.gpu.global.u32 ... (PTX line 40)"
+  std::string describeWait() const;
 
   Launch &launch;
   const Program &program;
@@ -110,7 +142,8 @@ private:
     Taint reduceTaint = 0;
   };
 
-  void start(uint64_t linear);
+  // Keeps the finding of a violation. Returns true if the other warps go on.
+  bool note(const Warp &w, const Violation &violation, Finding &finding);
   // The warps in the order of their next turns.
   void orderTurns();
   // How many instructions a turn has.
@@ -149,6 +182,9 @@ private:
   std::vector<uint32_t> turns; // numbers of warps
   Chance chance{0};
   uint32_t mostGroups = 1; // lanes apart: into how many a warp is split at will
+  bool found = false;      // a finding of the block that runs
+  std::vector<std::unordered_set<size_t>> states; // hashes, by warp
+  size_t sharedState = 0; // hash of shared and local memory at the last look
 };
 
 } // namespace tessera::sim

@@ -346,6 +346,13 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
   std::vector<std::vector<uint64_t>> lines;
   for (const Allocation &a : global.allocations())
     lines.emplace_back((a.end - a.base) / 128 / 64 + 2);
+  const auto addMachine = [&](const Block &machine) {
+    std::lock_guard lock(mutex);
+    addCounts(machine, report.counters);
+    for (size_t i = 0; i < lines.size(); ++i)
+      for (size_t k = 0; k < lines[i].size(); ++k)
+        lines[i][k] |= machine.touchedLines[i][k];
+  };
   auto work = [&](bool reports) {
     try {
       Block machine(launch);
@@ -374,11 +381,7 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
         waiting = finding.check == Check::EndlessLoop;
         firstBad = std::min(firstBad.load(), b);
       }
-      std::lock_guard lock(mutex);
-      addCounts(machine, report.counters);
-      for (size_t i = 0; i < lines.size(); ++i)
-        for (size_t k = 0; k < lines[i].size(); ++k)
-          lines[i][k] |= machine.touchedLines[i][k];
+      addMachine(machine);
     } catch (...) {
       std::lock_guard lock(mutex);
       error = std::current_exception();
@@ -386,9 +389,15 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
     }
   };
   std::vector<std::thread> workers;
-  for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back(work, false);
-  work(true);
+  if (options.resident) {
+    const auto numbers = [&](uint64_t i) { return numberOf(first + i); };
+    if (!runResident(launch, numbers, blocks, addMachine, finding))
+      firstBad = 0;
+  } else {
+    for (unsigned i = 1; i < threads; ++i)
+      workers.emplace_back(work, false);
+    work(true);
+  }
   for (std::thread &worker : workers)
     worker.join();
   if (error)

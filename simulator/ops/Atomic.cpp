@@ -159,6 +159,8 @@ void atomicOp(Warp &w, const Inst &i, U32 mask) {
         U64 b = laneValue(w, i.op[base + 1 + k], l, i.bytes);
         U64 c = op == AtomCas ? laneValue(w, i.op[base + 2], l, i.bytes) : 0;
         U64 result = combine(op, type, old, b, c);
+        if (!isShared && w.block->launch.options->resident)
+          w.block->launch.changes += result != old;
         std::memcpy(at + k * i.bytes, &result, i.bytes);
         if (i.flag && i.op[k] != NoRow) {
           if (i.bytes == 8)

@@ -208,6 +208,9 @@ void storeGlobal(Warp &w, const Inst &i, U32 mask, const Access &access,
                       i.order ? nullptr : to, values.data[l]);
       orderGlobal(w, i, l, access.address[l]);
     }
+    if (w.block->launch.options->resident)
+      w.block->launch.changes +=
+          std::memcmp(to, values.data[l], access.bytes) != 0;
     std::memcpy(to, values.data[l], access.bytes);
     if (!a->unwritten.empty())
       std::memset(&a->unwritten[access.address[l] - a->base], 0, access.bytes);

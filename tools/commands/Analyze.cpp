@@ -34,6 +34,7 @@ struct AnalyzeOptions {
   std::string target = "sm_80", sortedBy = "line";
   bool json = false, serial = false, sass = false, lanesApart = false;
   uint64_t seed = 0;
+  int resident = 0; // blocks
 };
 
 // The machine code of a case's kernel, compiled as it is for its PTX.
@@ -216,6 +217,7 @@ int run(AnalyzeOptions &options) {
   simOptions.serial = options.serial;
   simOptions.seed = options.seed;
   simOptions.lanesApart = options.lanesApart;
+  simOptions.resident = unsigned(options.resident);
   sim::Report report = opened->launch->run(simOptions);
   // A case does not say how much shared memory its kernel asked for.
   if (!opened->sharedGiven)
@@ -277,6 +279,11 @@ Command addAnalyze(CLI::App &app) {
       ->capture_default_str();
   verb->add_flag("--lanes-apart", options->lanesApart,
                  "Lanes of a warp run apart until the ISA makes them meet");
+  verb->add_option("--resident", options->resident,
+                   "Run so many blocks at once, and find those that wait for "
+                   "one another without end (0: each block to its end)")
+      ->check(CLI::Range(0, 65536))
+      ->capture_default_str();
   verb->add_flag("--serial", options->serial, "Blocks in order, on one core");
   return {verb, [options] { return run(*options); }};
 }

@@ -59,6 +59,12 @@ sim::Options simOptions() {
                         : cores == "a100" ? sim::TensorCores::A100
                                           : sim::TensorCores::H100;
   options.seed = uint64_t(optionNumber(Option::SimSeed));
+  const int64_t resident = optionNumber(Option::SimResident);
+  if (resident < 0 || resident > 65536)
+    throw Error("TESSERA_SIM_RESIDENT=" + std::to_string(resident) +
+                    " is not a number of blocks",
+                "set it to 0, or to 1 up to 65536");
+  options.resident = unsigned(resident);
   options.threads = unsigned(hostThreads());
   options.serial = options.threads == 1;
   return options;

@@ -215,6 +215,7 @@ TEST_F(DebugCommand, AnalyzeRunsLanesApart) {
     return Json::parse(result.output)["warp_instructions"].get<int>();
   };
   EXPECT_EQ(issued({"--seed", "1"}), 20);
+  EXPECT_EQ(issued({"--resident", "1"}), 20);
   EXPECT_GT(issued({"--seed", "1", "--lanes-apart"}), 20);
 }
 
