@@ -34,8 +34,8 @@ void withoutGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
-} // namespace
-
+// Runs an op without a gradient of its own below autograd, and refuses to
+// differentiate it (double backward).
 void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
                     torch::jit::Stack *stack) {
   if (at::GradMode::is_enabled() && anyRequiresGrad(op, *stack))
@@ -46,19 +46,29 @@ void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
-namespace {
-
 using torch::CppFunction;
 
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  for (const char *name :
-       {"nsa_compress_backward", "nsa_compressed_attention_backward",
-        "nsa_selected_attention_backward", "selected_attention_backward",
-        "nsa_window_attention_backward", "nsa_combine_backward",
-        "nsa_compress_pair_backward", "nsa_gated_attention_backward",
-        "nsa_listed_attention", "nsa_compressed_selection", "decode_compressed",
-        "dense_attention_backward", "rms_norm_backward",
-        "residual_norm_backward", "linear_cross_entropy_backward"})
+  for (const char *name : {"nsa_compress_backward",
+                           "nsa_compressed_attention_backward",
+                           "nsa_selected_attention_backward",
+                           "selected_attention_backward",
+                           "nsa_window_attention_backward",
+                           "nsa_combine_backward",
+                           "nsa_compress_pair_backward",
+                           "nsa_gated_attention_backward",
+                           "nsa_listed_attention",
+                           "nsa_compressed_selection",
+                           "decode_compressed",
+                           "dense_attention_backward",
+                           "rms_norm_backward",
+                           "residual_norm_backward",
+                           "linear_cross_entropy_backward",
+                           "custom_attention_backward",
+                           "pattern_list_attention_backward",
+                           "pattern_scores",
+                           "pattern_decode",
+                           "decode_attention"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&refuseGradient>());
   for (const char *name : {"nsa_select", "nsa_select_scores", "nsa_ranges",
                            "nsa_block_lists", "compressed_offsets"})

@@ -22,11 +22,6 @@ c10::TypedOperatorHandle<Signature> findOp(const char *name) {
       .typed<Signature>();
 }
 
-// Autograd kernel of the ops that have no gradient of their own: runs them
-// below autograd, and refuses to be differentiated (double backward).
-void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
-                    torch::jit::Stack *stack);
-
 // Autograd of an attention op: (q, k, v, extra...) -> (o, lse) with backward
 // (grad_o, grad_lse, q, k, v, o, lse, extra...) -> (dq, dk, dv). Op has the two
 // names; Extra are the types of the schema's further arguments.

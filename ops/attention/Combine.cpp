@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -164,21 +164,8 @@ std::tuple<Tensor, Tensor> autograd(const Tensor &cmp, const Tensor &sel,
   return {out[0], out[1]};
 }
 
-void implement(torch::Library &m) {
-  m.impl("nsa_combine", forward);
-  m.impl("nsa_combine_backward", backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl("nsa_combine", meta);
-  m.impl("nsa_combine_backward", metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("nsa_combine", autograd); }
+TESSERA_AUTOGRAD_OP("nsa_combine", forward, meta, autograd);
+TESSERA_OP("nsa_combine_backward", backward, metaBack);
 
 } // namespace combine_op
 } // namespace

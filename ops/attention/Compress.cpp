@@ -6,6 +6,7 @@
 
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/Launch.h"
 
 #include <ATen/ops/cat.h>
@@ -13,7 +14,6 @@
 #include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -168,28 +168,16 @@ Tensor metaOffsets(const Tensor &cuSeqlens, int64_t, int64_t) {
   return at::empty_symint(cuSeqlens.sym_sizes(), cuSeqlens.options());
 }
 
-void implement(torch::Library &m) {
-  m.impl("nsa_compress", forward);
-  m.impl("nsa_compress_backward", backward);
-}
+TESSERA_AUTOGRAD_OP("nsa_compress", forward, meta, autograd);
+TESSERA_OP("nsa_compress_backward", backward, metaBack);
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
-  implement(m);
-  m.impl("compressed_offsets", offsets);
-}
-
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl("compressed_offsets", offsets); }
 TORCH_LIBRARY_IMPL(tessera, CUDA, m) {
-  implement(m);
   m.impl("compressed_offsets", offsetsOnDevice);
 }
-
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl("nsa_compress", meta);
-  m.impl("nsa_compress_backward", metaBack);
   m.impl("compressed_offsets", metaOffsets);
 }
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("nsa_compress", autograd); }
 
 } // namespace compress_op
 } // namespace

@@ -4,12 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/attention/Compress.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -183,21 +183,8 @@ autogradPair(const Tensor &k, const Tensor &v, const MaybeTensor &kFilter,
   return {out[0], out[1]};
 }
 
-void implement(torch::Library &m) {
-  m.impl(pairName, forwardPair);
-  m.impl("nsa_compress_pair_backward", backwardPair);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(pairName, metaPair);
-  m.impl("nsa_compress_pair_backward", metaPairBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl(pairName, autogradPair); }
+TESSERA_AUTOGRAD_OP(pairName, forwardPair, metaPair, autogradPair);
+TESSERA_OP("nsa_compress_pair_backward", backwardPair, metaPairBack);
 
 } // namespace compress_pair_op
 } // namespace

@@ -2,13 +2,13 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Branches.h"
 #include "ops/launch/EmptyTensor.h"
 
 #include <ATen/ops/empty.h>
 #include <algorithm>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -82,23 +82,8 @@ using Function =
     AttentionFunction<Compressed, const Tensor &, const Tensor &, c10::SymInt,
                       int64_t, int64_t, std::optional<double>>;
 
-void implement(torch::Library &m) {
-  m.impl(Compressed::name, forward);
-  m.impl(Compressed::backwardName, backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(Compressed::name, meta);
-  m.impl(Compressed::backwardName, metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(Compressed::name, Function::call);
-}
+TESSERA_AUTOGRAD_OP(Compressed::name, forward, meta, Function::call);
+TESSERA_OP(Compressed::backwardName, backward, metaBack);
 
 } // namespace compressed_attention_op
 } // namespace

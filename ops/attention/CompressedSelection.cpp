@@ -3,12 +3,12 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Branches.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -203,19 +203,8 @@ Triple metaDecode(const Tensor &q, const Tensor &k, const Tensor &v, int64_t,
               .transpose(0, 1)};
 }
 
-void implement(torch::Library &m) {
-  m.impl(name, forward);
-  m.impl(decodeName, decode);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(name, meta);
-  m.impl(decodeName, metaDecode);
-}
+TESSERA_OP(name, forward, meta);
+TESSERA_OP(decodeName, decode, metaDecode);
 
 } // namespace compressed_selection_op
 } // namespace

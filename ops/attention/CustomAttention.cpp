@@ -2,11 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/CustomKernels.h"
 #include "ops/attention/Shares.h"
-
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -284,25 +283,8 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
         "Tensor, Tensor)");
 }
 
-void implement(torch::Library &m) {
-  m.impl(opName, forward);
-  m.impl(backwardName, backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(opName, meta);
-  m.impl(backwardName, metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(opName, autograd);
-  m.impl(backwardName,
-         torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
-}
+TESSERA_AUTOGRAD_OP(opName, forward, meta, autograd);
+TESSERA_OP(backwardName, backward, metaBack);
 
 } // namespace custom_attention_op
 } // namespace

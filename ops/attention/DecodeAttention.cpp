@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/Launch.h"
 
 #include <ATen/ops/empty.h>
@@ -11,7 +12,6 @@
 #include <ATen/ops/zeros.h>
 #include <cmath>
 #include <limits>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -115,15 +115,7 @@ Pair meta(const Tensor &q, const Tensor &, const Tensor &v, int64_t, int64_t,
                            q.options().dtype(at::kFloat))};
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(name, forward); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(name, forward); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(name, meta); }
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(name, torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
-}
+TESSERA_OP(name, forward, meta);
 
 } // namespace decode_attention_op
 } // namespace

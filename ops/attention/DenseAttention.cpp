@@ -2,11 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Shares.h"
 #include "ops/launch/EmptyTensor.h"
-
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -77,23 +76,8 @@ metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
 using Function = AttentionFunction<Dense, const Tensor &, c10::SymInt,
                                    std::optional<double>>;
 
-void implement(torch::Library &m) {
-  m.impl(Dense::name, forward);
-  m.impl(Dense::backwardName, backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(Dense::name, meta);
-  m.impl(Dense::backwardName, metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(Dense::name, Function::call);
-}
+TESSERA_AUTOGRAD_OP(Dense::name, forward, meta, Function::call);
+TESSERA_OP(Dense::backwardName, backward, metaBack);
 
 } // namespace dense_attention_op
 } // namespace

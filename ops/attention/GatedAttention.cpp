@@ -3,9 +3,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/Branches.h"
-
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -190,13 +189,7 @@ using Op =
             int64_t, int64_t, int64_t, int64_t, int64_t, c10::string_view,
             double, std::optional<double>>;
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(name, Op::forward); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(name, Op::forward); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(name, Op::forward); }
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl(name, Op::autograd); }
+TESSERA_AUTOGRAD_OP(name, Op::forward, Op::forward, Op::autograd);
 
 } // namespace gated_attention_op
 } // namespace

@@ -2,11 +2,11 @@
 // no scaled copies of the output's gradient, one dq.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/Register.h"
 #include "ops/attention/Branches.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -140,11 +140,7 @@ Gradients meta(const Tensor &, at::TensorList pairs, const Tensor &q,
           like(pairs[3]), like(pairs[4]), like(pairs[5]), like(logits)};
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(name, backward); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(name, backward); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(name, meta); }
+TESSERA_OP(name, backward, meta);
 
 } // namespace gated_backward_op
 } // namespace

@@ -4,13 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/Launch.h"
 #include "runtime/launch/PatternFile.h"
 
 #include <ATen/ops/empty.h>
 #include <algorithm>
 #include <cmath>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -151,16 +151,7 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
         firstReader);
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(decodeName, decode); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(decodeName, decode); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(decodeName, meta); }
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(decodeName,
-         torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
-}
+TESSERA_OP(decodeName, decode, meta);
 
 } // namespace pattern_decode_op
 } // namespace

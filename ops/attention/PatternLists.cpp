@@ -3,13 +3,13 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/KeyStreams.h"
 #include "runtime/launch/PatternFile.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -254,27 +254,9 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
         "constexprs=\"\", Tensor? learned=None, float? scale=None) -> Tensor");
 }
 
-void implement(torch::Library &m) {
-  m.impl(opName, forward);
-  m.impl(backwardName, backward);
-  m.impl(massName, mass);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(opName, meta);
-  m.impl(backwardName, metaBack);
-  m.impl(massName, metaMass);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(opName, autograd);
-  m.impl(backwardName,
-         torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
-}
+TESSERA_AUTOGRAD_OP(opName, forward, meta, autograd);
+TESSERA_OP(backwardName, backward, metaBack);
+TESSERA_OP(massName, mass, metaMass);
 
 } // namespace pattern_lists_op
 } // namespace

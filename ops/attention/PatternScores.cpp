@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/Launch.h"
 #include "runtime/launch/PatternFile.h"
 
 #include <ATen/ops/empty_like.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -62,15 +62,7 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
         "constexprs=\"\", Tensor? number=None) -> Tensor");
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(opName, scores); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(opName, scores); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(opName, meta); }
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(opName, torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
-}
+TESSERA_OP(opName, scores, meta);
 
 } // namespace pattern_scores_op
 } // namespace

@@ -1,12 +1,12 @@
 // ops/attention/Select.cpp - block scores, top-n selection and merged ranges.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Branches.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 
@@ -152,21 +152,9 @@ Tensor metaRanges(const Tensor &indices, const Tensor &, c10::SymInt, int64_t) {
       indices.options());
 }
 
-void implement(torch::Library &m) {
-  m.impl("nsa_select", select);
-  m.impl("nsa_select_scores", selectScores);
-  m.impl("nsa_ranges", ranges);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl("nsa_select", metaSelect);
-  m.impl("nsa_select_scores", metaScores);
-  m.impl("nsa_ranges", metaRanges);
-}
+TESSERA_OP("nsa_select", select, metaSelect);
+TESSERA_OP("nsa_select_scores", selectScores, metaScores);
+TESSERA_OP("nsa_ranges", ranges, metaRanges);
 
 } // namespace select_op
 } // namespace

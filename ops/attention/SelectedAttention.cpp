@@ -2,12 +2,12 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Branches.h"
 #include "ops/launch/EmptyTensor.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -131,27 +131,10 @@ std::tuple<Tensor, Tensor> metaLists(const Tensor &indices,
 using Function = AttentionFunction<Selected, const Tensor &, const Tensor &,
                                    c10::SymInt, int64_t, std::optional<double>>;
 
-void implement(torch::Library &m) {
-  m.impl(Selected::name, forward);
-  m.impl(Selected::backwardName, backward);
-  m.impl(listedName, listed);
-  m.impl("nsa_block_lists", makeLists);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(Selected::name, meta);
-  m.impl(Selected::backwardName, metaBack);
-  m.impl(listedName, metaListed);
-  m.impl("nsa_block_lists", metaLists);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(Selected::name, Function::call);
-}
+TESSERA_AUTOGRAD_OP(Selected::name, forward, meta, Function::call);
+TESSERA_OP(Selected::backwardName, backward, metaBack);
+TESSERA_OP(listedName, listed, metaListed);
+TESSERA_OP("nsa_block_lists", makeLists, metaLists);
 
 } // namespace selected_attention_op
 } // namespace

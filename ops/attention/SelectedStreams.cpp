@@ -2,11 +2,11 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/KeyStreams.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -163,21 +163,8 @@ Pair autograd(const Tensor &q, const Tensor &k, const Tensor &v,
   return {out[0], out[1]};
 }
 
-void implement(torch::Library &m) {
-  m.impl(name, forward);
-  m.impl(backwardName, backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(name, meta);
-  m.impl(backwardName, metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl(name, autograd); }
+TESSERA_AUTOGRAD_OP(name, forward, meta, autograd);
+TESSERA_OP(backwardName, backward, metaBack);
 
 } // namespace selected_streams_op
 } // namespace

@@ -2,11 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Branches.h"
 #include "ops/launch/EmptyTensor.h"
-
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -63,23 +62,8 @@ metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
 using Function = AttentionFunction<Window, const Tensor &, c10::SymInt, int64_t,
                                    std::optional<double>>;
 
-void implement(torch::Library &m) {
-  m.impl(Window::name, forward);
-  m.impl(Window::backwardName, backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl(Window::name, meta);
-  m.impl(Window::backwardName, metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl(Window::name, Function::call);
-}
+TESSERA_AUTOGRAD_OP(Window::name, forward, meta, Function::call);
+TESSERA_OP(Window::backwardName, backward, metaBack);
 
 } // namespace window_attention_op
 } // namespace

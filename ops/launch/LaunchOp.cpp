@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/Launch.h"
 
 #include <ATen/core/grad_mode.h>
 #include <c10/core/Scalar.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -69,14 +69,7 @@ TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("kernel_stats", stats);
 }
 
-void implement(torch::Library &m) { m.impl("launch", launch); }
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("launch", meta); }
-
+TESSERA_OP("launch", launch, meta);
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   m.impl("launch", TORCH_FN(refuseLaunchGradient));
 }

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -126,21 +126,8 @@ Tensor autograd(const Tensor &x, c10::string_view kind,
   return Function::apply(x, kind, gate);
 }
 
-void implement(torch::Library &m) {
-  m.impl("mlp_activation", forward);
-  m.impl("mlp_activation_backward", backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl("mlp_activation", meta);
-  m.impl("mlp_activation_backward", metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("mlp_activation", autograd); }
+TESSERA_AUTOGRAD_OP("mlp_activation", forward, meta, autograd);
+TESSERA_OP("mlp_activation_backward", backward, metaBack);
 
 } // namespace activation_op
 } // namespace

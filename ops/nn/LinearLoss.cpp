@@ -5,6 +5,7 @@
 #include "ops/Autograd.h"
 #include "ops/Check.h"
 #include "ops/Estimates.h"
+#include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
 
@@ -14,7 +15,6 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <limits>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -232,23 +232,8 @@ TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
   m.impl("linear_cross_entropy", linearCrossEntropy);
 }
 
-void implement(torch::Library &m) {
-  m.impl("linear_cross_entropy_forward", forward);
-  m.impl("linear_cross_entropy_backward", backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl("linear_cross_entropy_forward", meta);
-  m.impl("linear_cross_entropy_backward", metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl("linear_cross_entropy_forward", autograd);
-}
+TESSERA_AUTOGRAD_OP("linear_cross_entropy_forward", forward, meta, autograd);
+TESSERA_OP("linear_cross_entropy_backward", backward, metaBack);
 
 } // namespace linear_loss_op
 } // namespace

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
 #include "ops/nn/Norm.h"
@@ -10,7 +11,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/ScalarType.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -131,23 +131,8 @@ TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
   m.impl("residual_norm", residualNorm);
 }
 
-void implement(torch::Library &m) {
-  m.impl("residual_norm_forward", forward);
-  m.impl("residual_norm_backward", backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl("residual_norm_forward", meta);
-  m.impl("residual_norm_backward", metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl("residual_norm_forward", autograd);
-}
+TESSERA_AUTOGRAD_OP("residual_norm_forward", forward, meta, autograd);
+TESSERA_OP("residual_norm_backward", backward, metaBack);
 
 } // namespace residual_norm_op
 } // namespace

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
 #include "ops/nn/Norm.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -109,23 +109,8 @@ TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
   m.impl("rms_norm", rmsNorm);
 }
 
-void implement(torch::Library &m) {
-  m.impl("rms_norm_forward", forward);
-  m.impl("rms_norm_backward", backward);
-}
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) {
-  m.impl("rms_norm_forward", meta);
-  m.impl("rms_norm_backward", metaBack);
-}
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
-  m.impl("rms_norm_forward", autograd);
-}
+TESSERA_AUTOGRAD_OP("rms_norm_forward", forward, meta, autograd);
+TESSERA_OP("rms_norm_backward", backward, metaBack);
 
 } // namespace rms_norm_op
 } // namespace

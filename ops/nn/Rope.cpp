@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
 #include "ops/Check.h"
+#include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
 
 #include <ATen/ops/empty.h>
 #include <cmath>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -128,15 +128,7 @@ TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("rope_table", table);
 }
 
-void implement(torch::Library &m) { m.impl("rope", rotate); }
-
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
-
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("rope", meta); }
-
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("rope", autograd); }
+TESSERA_AUTOGRAD_OP("rope", rotate, meta, autograd);
 
 } // namespace rope_op
 } // namespace

@@ -1,10 +1,10 @@
 // ops/selection/BlockMass.cpp - the share of attention of each selected block.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/Register.h"
 #include "ops/selection/BlockSelection.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -49,9 +49,7 @@ Tensor meta(const Tensor &q, const Tensor &, const Tensor &,
   return at::empty_symint(indices.sym_sizes(), q.options().dtype(at::kFloat));
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(opName, mass); }
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(opName, mass); }
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(opName, meta); }
+TESSERA_OP(opName, mass, meta);
 
 } // namespace block_mass_op
 } // namespace

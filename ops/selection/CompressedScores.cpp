@@ -3,10 +3,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
+#include "ops/Register.h"
 #include "ops/selection/BlockSelection.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -62,9 +62,7 @@ Tensor meta(const Tensor &q, const Tensor &k, const Tensor &cuSeqlens,
                           cuSeqlens.options());
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(opName, select); }
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(opName, select); }
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(opName, meta); }
+TESSERA_OP(opName, select, meta);
 
 } // namespace compressed_scores_op
 } // namespace

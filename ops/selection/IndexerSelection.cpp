@@ -1,10 +1,10 @@
 // ops/selection/IndexerSelection.cpp - selects blocks by a learned indexer.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/Register.h"
 #include "ops/selection/BlockSelection.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 #include <bit>
 
@@ -99,9 +99,7 @@ std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &, const Tensor &,
   return {indices, at::empty_like(indices)};
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(opName, select); }
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(opName, select); }
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(opName, meta); }
+TESSERA_OP(opName, select, meta);
 
 } // namespace indexer_selection_op
 } // namespace

@@ -1,11 +1,11 @@
 // ops/selection/PooledSelection.cpp - selects blocks by their pooled keys.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/selection/BlockSelection.h"
 
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
@@ -69,9 +69,7 @@ Tensor meta(const Tensor &q, const Tensor &, const Tensor &cuSeqlens,
   return at::empty_symint({lists, q.sym_size(0), top}, cuSeqlens.options());
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(opName, select); }
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(opName, select); }
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(opName, meta); }
+TESSERA_OP(opName, select, meta);
 
 } // namespace pooled_selection_op
 } // namespace
