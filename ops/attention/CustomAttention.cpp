@@ -15,8 +15,12 @@ using at::Tensor;
 using Text = c10::string_view;
 using MaybeTensor = std::optional<Tensor>;
 
-constexpr const char *opName = "custom_attention";
-constexpr const char *backwardName = "custom_attention_backward";
+struct Custom {
+  static constexpr const char *name = "custom_attention";
+  static constexpr const char *backwardName = "custom_attention_backward";
+  static constexpr std::array<size_t, 1> differentiable = {7}; // learned
+};
+constexpr const char *opName = Custom::name;
 
 // The tensors of one's own: [T, n, H*G] fp32, one of them for each name.
 void addLearned(NamedTensors &tensors, const CustomKernels &kernels,
@@ -121,8 +125,8 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
                    Text constexprs, std::optional<double> scale,
                    const MaybeTensor &learned, Text learnedNames,
                    const MaybeTensor &perSequence, Text perSequenceNames) {
-  const Attention a =
-      checkAttention(backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
+  const Attention a = checkAttention(Custom::backwardName, q, k, v, cuSeqlens,
+                                     maxSeqlen, scale);
   const auto kernels =
       kernelsOf(file, fwd, bwd, constexprs, learnedNames, perSequenceNames);
   TESSERA_CHECK(!kernels->backward.empty(), opName, "`", fwd, "` of ", file,
@@ -185,89 +189,10 @@ Gradients metaBack(const Tensor &, const MaybeTensor &, const Tensor &q,
                                            : at::empty({0}, q.options())));
 }
 
-// AttentionFunction does this for ops whose arguments fit an IValue; views of
-// text do not.
-struct Function : torch::autograd::Function<Function> {
-  static variable_list
-  forward(AutogradContext *ctx, const Tensor &q, const Tensor &k,
-          const Tensor &v, const Tensor &cuSeqlens, c10::SymInt maxSeqlen,
-          const std::string &file, const std::string &fwd,
-          const std::string &bwd, const std::string &constexprs,
-          std::optional<double> scale, const MaybeTensor &learned,
-          const std::string &learnedNames, const MaybeTensor &perSequence,
-          const std::string &perSequenceNames) {
-    at::AutoDispatchBelowADInplaceOrView below;
-    ctx->set_materialize_grads(false); // backward() asks which are defined
-    static const auto op = findOp<std::tuple<Tensor, Tensor>(
-        const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-        c10::SymInt, Text, Text, Text, Text, std::optional<double>,
-        const MaybeTensor &, Text, const MaybeTensor &, Text)>(opName);
-    auto [o, lse] =
-        op.call(q, k, v, cuSeqlens, maxSeqlen, file, fwd, bwd, constexprs,
-                scale, learned, learnedNames, perSequence, perSequenceNames);
-    ctx->save_for_backward({q, k, v, o, lse, cuSeqlens,
-                            learned.value_or(Tensor()),
-                            perSequence.value_or(Tensor())});
-    ctx->saved_data["learned_names"] = learnedNames;
-    ctx->saved_data["per_sequence_names"] = perSequenceNames;
-    ctx->saved_data["max_seqlen"] = maxSeqlen;
-    ctx->saved_data["file"] = file;
-    ctx->saved_data["fwd"] = fwd;
-    ctx->saved_data["bwd"] = bwd;
-    ctx->saved_data["constexprs"] = constexprs;
-    ctx->saved_data["scale"] = scale;
-    return {o, lse};
-  }
-
-  static variable_list backward(AutogradContext *ctx, variable_list grads) {
-    static const auto op = findOp<Gradients(
-        const Tensor &, const MaybeTensor &, const Tensor &, const Tensor &,
-        const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-        c10::SymInt, Text, Text, Text, Text, std::optional<double>,
-        const MaybeTensor &, Text, const MaybeTensor &, Text)>(backwardName);
-    const variable_list saved = ctx->get_saved_variables();
-    const Tensor gradO =
-        grads[0].defined()
-            ? grads[0]
-            : Tensor(saved[3].new_zeros_symint(saved[3].sym_sizes()));
-    const MaybeTensor gradLse =
-        grads[1].defined() ? MaybeTensor(grads[1]) : std::nullopt;
-    auto text = [&](const char *name) {
-      return ctx->saved_data[name].toStringView();
-    };
-    const auto given = [&](size_t i) {
-      return saved[i].defined() ? MaybeTensor(saved[i]) : std::nullopt;
-    };
-    const MaybeTensor learned = given(6);
-    auto [dq, dk, dv, dlearned] =
-        op.call(gradO, gradLse, saved[0], saved[1], saved[2], saved[3],
-                saved[4], saved[5], ctx->saved_data["max_seqlen"].toSymInt(),
-                text("file"), text("fwd"), text("bwd"), text("constexprs"),
-                ctx->saved_data["scale"].toOptional<double>(), learned,
-                text("learned_names"), given(7), text("per_sequence_names"));
-    variable_list gradients(14);
-    gradients[0] = dq;
-    gradients[1] = dk;
-    gradients[2] = dv;
-    if (learned)
-      gradients[10] = dlearned;
-    return gradients;
-  }
-};
-
-std::tuple<Tensor, Tensor>
-autograd(const Tensor &q, const Tensor &k, const Tensor &v,
-         const Tensor &cuSeqlens, c10::SymInt maxSeqlen, Text file, Text fwd,
-         Text bwd, Text constexprs, std::optional<double> scale,
-         const MaybeTensor &learned, Text learnedNames,
-         const MaybeTensor &perSequence, Text perSequenceNames) {
-  const variable_list out = Function::apply(
-      q, k, v, cuSeqlens, std::move(maxSeqlen), std::string(file),
-      std::string(fwd), std::string(bwd), std::string(constexprs), scale,
-      learned, std::string(learnedNames), perSequence,
-      std::string(perSequenceNames));
-  return {out[0], out[1]};
-}
+using Function =
+    AttentionFunction<Custom, const Tensor &, c10::SymInt, Text, Text, Text,
+                      Text, std::optional<double>, const MaybeTensor &, Text,
+                      const MaybeTensor &, Text>;
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("custom_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
@@ -283,8 +208,8 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
         "Tensor, Tensor)");
 }
 
-TESSERA_AUTOGRAD_OP(opName, forward, meta, autograd);
-TESSERA_OP(backwardName, backward, metaBack);
+TESSERA_AUTOGRAD_OP(opName, forward, meta, Function::call);
+TESSERA_OP(Custom::backwardName, backward, metaBack);
 
 } // namespace custom_attention_op
 } // namespace

@@ -21,8 +21,11 @@ using Text = c10::string_view;
 using Pair = std::tuple<Tensor, Tensor>;
 using Gradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-constexpr const char *opName = "pattern_list_attention";
-constexpr const char *backwardName = "pattern_list_attention_backward";
+struct Lists {
+  static constexpr const char *name = "pattern_list_attention";
+  static constexpr const char *backwardName = "pattern_list_attention_backward";
+  static constexpr std::array<size_t, 1> differentiable = {6}; // learned
+};
 constexpr const char *massName = "pattern_list_mass";
 
 struct Call {
@@ -89,7 +92,7 @@ Pair forward(const Tensor &q, const Tensor &k, const Tensor &v,
              const Tensor &cuSeqlens, int64_t maxSeqlen, const Tensor &indices,
              int64_t block, Text file, Text constexprs,
              const MaybeTensor &learned, std::optional<double> scale) {
-  const Call call = callOf(opName, q, k, v, cuSeqlens, maxSeqlen, indices,
+  const Call call = callOf(Lists::name, q, k, v, cuSeqlens, maxSeqlen, indices,
                            block, file, constexprs, learned, scale);
   return streamsForward(call.withKernels());
 }
@@ -100,10 +103,10 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
                    int64_t maxSeqlen, const Tensor &indices, int64_t block,
                    Text file, Text constexprs, const MaybeTensor &learned,
                    std::optional<double> scale) {
-  Call call = callOf(backwardName, q, k, v, cuSeqlens, maxSeqlen, indices,
-                     block, file, constexprs, learned, scale);
+  Call call = callOf(Lists::backwardName, q, k, v, cuSeqlens, maxSeqlen,
+                     indices, block, file, constexprs, learned, scale);
   ListKernels &kernels = call.kernels;
-  TESSERA_CHECK(!gradLse || !kernels.learned.defined(), opName,
+  TESSERA_CHECK(!gradLse || !kernels.learned.defined(), Lists::name,
                 "lse has a gradient, which a learned number of modify does not "
                 "receive; use o alone");
   if (kernels.learned.defined())
@@ -152,7 +155,7 @@ Tensor mass(const Tensor &q, const Tensor &k, const Tensor &lse,
 Pair meta(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &,
           c10::SymInt, const Tensor &, int64_t, Text, Text, const MaybeTensor &,
           std::optional<double>) {
-  return metaForward(opName, q, k, v);
+  return metaForward(Lists::name, q, k, v);
 }
 
 Gradients metaBack(const Tensor &, const MaybeTensor &, const Tensor &q,
@@ -171,73 +174,9 @@ Tensor metaMass(const Tensor &q, const Tensor &, const Tensor &, const Tensor &,
   return at::empty_symint(indices.sym_sizes(), q.options().dtype(at::kFloat));
 }
 
-using Forward = Pair(const Tensor &, const Tensor &, const Tensor &,
-                     const Tensor &, c10::SymInt, const Tensor &, int64_t, Text,
-                     Text, const MaybeTensor &, std::optional<double>);
-using Backward = Gradients(const Tensor &, const MaybeTensor &, const Tensor &,
-                           const Tensor &, const Tensor &, const Tensor &,
-                           const Tensor &, const Tensor &, c10::SymInt,
-                           const Tensor &, int64_t, Text, Text,
-                           const MaybeTensor &, std::optional<double>);
-
-struct Function : torch::autograd::Function<Function> {
-  static variable_list
-  forward(AutogradContext *ctx, const Tensor &q, const Tensor &k,
-          const Tensor &v, const Tensor &cuSeqlens, c10::SymInt maxSeqlen,
-          const Tensor &indices, int64_t block, const std::string &file,
-          const std::string &constexprs, const MaybeTensor &learned,
-          std::optional<double> scale) {
-    at::AutoDispatchBelowADInplaceOrView below;
-    ctx->set_materialize_grads(false); // backward() asks which are defined
-    static const auto op = findOp<Forward>(opName);
-    auto [o, lse] = op.call(q, k, v, cuSeqlens, maxSeqlen, indices, block, file,
-                            constexprs, learned, scale);
-    ctx->save_for_backward(
-        {q, k, v, o, lse, cuSeqlens, indices, learned.value_or(Tensor())});
-    ctx->saved_data["max_seqlen"] = maxSeqlen;
-    ctx->saved_data["block"] = block;
-    ctx->saved_data["file"] = file;
-    ctx->saved_data["constexprs"] = constexprs;
-    ctx->saved_data["scale"] = scale;
-    return {o, lse};
-  }
-
-  static variable_list backward(AutogradContext *ctx, variable_list grads) {
-    static const auto op = findOp<Backward>(backwardName);
-    const variable_list saved = ctx->get_saved_variables();
-    const auto maybe = [](const Tensor &x) {
-      return x.defined() ? MaybeTensor(x) : std::nullopt;
-    };
-    const Tensor gradO =
-        grads[0].defined()
-            ? grads[0]
-            : Tensor(saved[3].new_zeros_symint(saved[3].sym_sizes()));
-    auto [dq, dk, dv, dlearned] =
-        op.call(gradO, maybe(grads[1]), saved[0], saved[1], saved[2], saved[3],
-                saved[4], saved[5], ctx->saved_data["max_seqlen"].toSymInt(),
-                saved[6], ctx->saved_data["block"].toInt(),
-                ctx->saved_data["file"].toStringView(),
-                ctx->saved_data["constexprs"].toStringView(), maybe(saved[7]),
-                ctx->saved_data["scale"].toOptional<double>());
-    variable_list gradients(11);
-    gradients[0] = dq;
-    gradients[1] = dk;
-    gradients[2] = dv;
-    if (saved[7].defined())
-      gradients[9] = dlearned;
-    return gradients;
-  }
-};
-
-Pair autograd(const Tensor &q, const Tensor &k, const Tensor &v,
-              const Tensor &cuSeqlens, c10::SymInt maxSeqlen,
-              const Tensor &indices, int64_t block, Text file, Text constexprs,
-              const MaybeTensor &learned, std::optional<double> scale) {
-  const variable_list out = Function::apply(
-      q, k, v, cuSeqlens, std::move(maxSeqlen), indices, block,
-      std::string(file), std::string(constexprs), learned, scale);
-  return {out[0], out[1]};
-}
+using Function = AttentionFunction<Lists, const Tensor &, c10::SymInt,
+                                   const Tensor &, int64_t, Text, Text,
+                                   const MaybeTensor &, std::optional<double>>;
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("pattern_list_attention(Tensor q, Tensor k, Tensor v, Tensor "
@@ -254,8 +193,8 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
         "constexprs=\"\", Tensor? learned=None, float? scale=None) -> Tensor");
 }
 
-TESSERA_AUTOGRAD_OP(opName, forward, meta, autograd);
-TESSERA_OP(backwardName, backward, metaBack);
+TESSERA_AUTOGRAD_OP(Lists::name, forward, meta, Function::call);
+TESSERA_OP(Lists::backwardName, backward, metaBack);
 TESSERA_OP(massName, mass, metaMass);
 
 } // namespace pattern_lists_op
