@@ -219,7 +219,7 @@ void Decoder::emitMove(uint32_t to, uint32_t from, unsigned bits) {
   Match match;
   const InstructionRow row{"mov", {}, {}, Sem::Mov, Class::Move};
   match.row = &row;
-  selectMove(match, inst);
+  inst.exec = selectMove(match, inst);
   emit(inst);
 }
 
@@ -286,13 +286,12 @@ void Decoder::instruction(Frame &frame, const ptx::Instruction &source,
     break;
   }
   if (inst.flow == Flow::None && !inst.exec) {
-    bool known = selectInteger(match, inst, true) || selectBits(match, inst) ||
-                 selectFloat(match, inst) || selectHalf(match, inst) ||
-                 selectConvert(match, inst) || selectCompare(match, inst) ||
-                 selectMove(match, inst) || selectMemory(match, inst) ||
-                 selectAtomic(match, inst) || selectAsync(match, inst) ||
-                 selectWarp(match, inst) || selectTensor(match, inst);
-    if (!known || !inst.exec)
+    for (auto *select : {selectInteger, selectBits, selectFloat, selectHalf,
+                         selectConvert, selectCompare, selectMove, selectMemory,
+                         selectAtomic, selectAsync, selectWarp, selectTensor})
+      if (!inst.exec)
+        inst.exec = select(match, inst);
+    if (!inst.exec)
       fail("this combination of suffixes is not supported",
            "docs/simulator.md lists what the machine executes");
   }

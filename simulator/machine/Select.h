@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One selector per family; each sets inst.exec (and mode, mode2, imm when the
-// function needs them) and returns false for what is not its own.
+// One selector per family; each returns the function (and sets mode, mode2, imm
+// when the function needs them), or null for an instruction of another family.
 #pragma once
 
 #include "simulator/arith/Mma.h"
@@ -12,20 +12,20 @@
 
 namespace tessera::sim {
 
-bool selectInteger(const Match &match, Inst &inst, bool overflow);
-bool selectBits(const Match &match, Inst &inst);
-bool selectFloat(const Match &match, Inst &inst);
-bool selectHalf(const Match &match, Inst &inst);
-bool selectConvert(const Match &match, Inst &inst);
-bool selectCompare(const Match &match, Inst &inst);
-bool selectMove(const Match &match, Inst &inst);
-bool selectMemory(const Match &match, Inst &inst);
+Exec selectInteger(const Match &match, Inst &inst);
+Exec selectBits(const Match &match, Inst &inst);
+Exec selectFloat(const Match &match, Inst &inst);
+Exec selectHalf(const Match &match, Inst &inst);
+Exec selectConvert(const Match &match, Inst &inst);
+Exec selectCompare(const Match &match, Inst &inst);
+Exec selectMove(const Match &match, Inst &inst);
+Exec selectMemory(const Match &match, Inst &inst);
 // OrderBits of a memory access.
 uint8_t orderOf(const Match &match);
-bool selectAtomic(const Match &match, Inst &inst);
-bool selectAsync(const Match &match, Inst &inst);
-bool selectWarp(const Match &match, Inst &inst);
-bool selectTensor(const Match &match, Inst &inst);
+Exec selectAtomic(const Match &match, Inst &inst);
+Exec selectAsync(const Match &match, Inst &inst);
+Exec selectWarp(const Match &match, Inst &inst);
+Exec selectTensor(const Match &match, Inst &inst);
 // The shape that selectTensor left in an mma.
 MmaShape mmaShapeOf(const Inst &inst);
 

@@ -186,22 +186,18 @@ void waitAllOp(Warp &w, const Inst &i, U32 mask) {
 
 } // namespace
 
-bool selectAsync(const Match &m, Inst &inst) {
+Exec selectAsync(const Match &m, Inst &inst) {
   switch (m.row->sem) {
   case Sem::CpAsync:
-    inst.exec = copyOp;
-    return true;
+    return copyOp;
   case Sem::CpCommit:
-    inst.exec = commitOp;
-    return true;
+    return commitOp;
   case Sem::CpWait:
-    inst.exec = waitOp;
-    return true;
+    return waitOp;
   case Sem::CpWaitAll:
-    inst.exec = waitAllOp;
-    return true;
+    return waitAllOp;
   default:
-    return false;
+    return nullptr;
   }
 }
 

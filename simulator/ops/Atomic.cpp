@@ -189,17 +189,16 @@ constexpr AtomicName Names[] = {
 
 } // namespace
 
-bool selectAtomic(const Match &m, Inst &inst) {
+Exec selectAtomic(const Match &m, Inst &inst) {
   if (m.row->sem != Sem::Atomic && m.row->sem != Sem::Reduction)
-    return false;
+    return nullptr;
   for (const AtomicName &entry : Names)
     if (m.has(entry.name))
       inst.mode = entry.op;
   inst.mode2 = static_cast<uint8_t>(m.type());
   inst.order = orderOf(m);
   inst.flag = m.row->sem == Sem::Atomic;
-  inst.exec = atomicOp;
-  return true;
+  return atomicOp;
 }
 
 } // namespace tessera::sim

@@ -228,7 +228,7 @@ void predicateLogic(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-bool selectBits(const Match &m, Inst &inst) {
+Exec selectBits(const Match &m, Inst &inst) {
   Type type = m.type();
   unsigned bits = typeBits(type);
   bool wide = bits == 64;
@@ -238,99 +238,82 @@ bool selectBits(const Match &m, Inst &inst) {
   case Sem::Xor:
   case Sem::Not:
   case Sem::Cnot:
-    inst.exec = logic(m.row->sem, bits);
-    return true;
+    return logic(m.row->sem, bits);
   case Sem::PredicateLogic:
-    inst.exec = predicateLogic;
     inst.mode = m.row->mnemonic == "and"   ? 0
                 : m.row->mnemonic == "or"  ? 1
                 : m.row->mnemonic == "xor" ? 2
                                            : 3;
-    return true;
+    return predicateLogic;
   case Sem::Lop3:
-    inst.exec = lop3Op;
-    return true;
+    return lop3Op;
   case Sem::Shl:
-    inst.exec = shiftLeftOf(bits);
-    return true;
+    return shiftLeftOf(bits);
   case Sem::Shr:
-    inst.exec = withInteger(
+    return withInteger(
         type, [](auto number) { return shiftRightOf<decltype(number)>(); });
-    return true;
   case Sem::Shf:
-    inst.exec = withFlags(
+    return withFlags(
         []<bool Left, bool Clamp>() {
           return lanes3<U32, U32, U32, U32, funnelShift<Left, Clamp>>;
         },
         m.has("l"), m.has("clamp"));
-    return true;
   case Sem::Popc:
-    inst.exec = wide ? lanes1<U32, U64, [](U64 a) { return popc(a); }>
-                     : lanes1<U32, U32, [](U32 a) { return popc(a); }>;
-    return true;
+    return wide ? lanes1<U32, U64, [](U64 a) { return popc(a); }>
+                : lanes1<U32, U32, [](U32 a) { return popc(a); }>;
   case Sem::Clz:
-    inst.exec = wide ? lanes1<U32, U64, [](U64 a) { return clz(a); }>
-                     : lanes1<U32, U32, [](U32 a) { return clz(a); }>;
-    return true;
+    return wide ? lanes1<U32, U64, [](U64 a) { return clz(a); }>
+                : lanes1<U32, U32, [](U32 a) { return clz(a); }>;
   case Sem::Brev:
-    inst.exec = wide ? lanes1<U64, U64, [](U64 a) { return brev(a); }>
-                     : lanes1<U32, U32, [](U32 a) { return brev(a); }>;
-    return true;
+    return wide ? lanes1<U64, U64, [](U64 a) { return brev(a); }>
+                : lanes1<U32, U32, [](U32 a) { return brev(a); }>;
   case Sem::Bfind: {
     bool amount = m.has("shiftamt");
-    inst.exec = type == Type::U32   ? findBit<uint32_t>(amount)
-                : type == Type::S32 ? findBit<int32_t>(amount)
-                : type == Type::U64 ? findBit<uint64_t>(amount)
-                                    : findBit<int64_t>(amount);
-    return true;
+    return type == Type::U32   ? findBit<uint32_t>(amount)
+           : type == Type::S32 ? findBit<int32_t>(amount)
+           : type == Type::U64 ? findBit<uint64_t>(amount)
+                               : findBit<int64_t>(amount);
   }
   case Sem::Fns:
-    inst.exec = lanes3<U32, U32, U32, U32, [](U32 a, U32 b, U32 c) {
+    return lanes3<U32, U32, U32, U32, [](U32 a, U32 b, U32 c) {
       return findNthSet(a, b, static_cast<int32_t>(c));
     }>;
-    return true;
   case Sem::Bfe:
-    inst.exec = type == Type::U32   ? extract<uint32_t>()
-                : type == Type::S32 ? extract<int32_t>()
-                : type == Type::U64 ? extract<uint64_t>()
-                                    : extract<int64_t>();
-    return true;
+    return type == Type::U32   ? extract<uint32_t>()
+           : type == Type::S32 ? extract<int32_t>()
+           : type == Type::U64 ? extract<uint64_t>()
+                               : extract<int64_t>();
   case Sem::Bfi:
-    inst.exec = wide ? insertLanes<U64, bitFieldInsert<U64>>
-                     : insertLanes<U32, bitFieldInsert<U32>>;
-    return true;
+    return wide ? insertLanes<U64, bitFieldInsert<U64>>
+                : insertLanes<U32, bitFieldInsert<U32>>;
   case Sem::Szext:
-    inst.exec = withFlags(
+    return withFlags(
         []<bool Signed, bool Clamp>() {
           return lanes2<U32, U32, U32, szext<Signed, Clamp>>;
         },
         isSignedType(type), m.has("clamp"));
-    return true;
   case Sem::Bmsk:
-    inst.exec = m.has("clamp") ? lanes2<U32, U32, U32, bitMask<true>>
-                               : lanes2<U32, U32, U32, bitMask<false>>;
-    return true;
+    return m.has("clamp") ? lanes2<U32, U32, U32, bitMask<true>>
+                          : lanes2<U32, U32, U32, bitMask<false>>;
   case Sem::Dp4a:
   case Sem::Dp2a:
-    inst.exec = withFlags(
+    return withFlags(
         [&]<bool A, bool B, bool High>() {
           return m.row->sem == Sem::Dp4a
                      ? lanes3<U32, U32, U32, U32, dp4a<A, B>>
                      : lanes3<U32, U32, U32, U32, dp2a<A, B, High>>;
         },
         isSignedType(m.type(0)), isSignedType(m.type(1)), m.has("hi"));
-    return true;
   case Sem::Prmt:
-    inst.exec = m.has("f4e")    ? permuteLanes<Permute::F4e>
-                : m.has("b4e")  ? permuteLanes<Permute::B4e>
-                : m.has("rc8")  ? permuteLanes<Permute::Rc8>
-                : m.has("ecl")  ? permuteLanes<Permute::Ecl>
-                : m.has("ecr")  ? permuteLanes<Permute::Ecr>
-                : m.has("rc16") ? permuteLanes<Permute::Rc16>
-                                : permuteLanes<Permute::Default>;
-    return true;
+    return m.has("f4e")    ? permuteLanes<Permute::F4e>
+           : m.has("b4e")  ? permuteLanes<Permute::B4e>
+           : m.has("rc8")  ? permuteLanes<Permute::Rc8>
+           : m.has("ecl")  ? permuteLanes<Permute::Ecl>
+           : m.has("ecr")  ? permuteLanes<Permute::Ecr>
+           : m.has("rc16") ? permuteLanes<Permute::Rc16>
+                           : permuteLanes<Permute::Default>;
   default:
-    return false;
+    return nullptr;
   }
 }
 

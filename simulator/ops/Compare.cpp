@@ -188,7 +188,7 @@ void slctOp(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-bool selectCompare(const Match &m, Inst &inst) {
+Exec selectCompare(const Match &m, Inst &inst) {
   bool wide = typeBits(m.type()) == 64;
   switch (m.row->sem) {
   case Sem::Setp:
@@ -201,27 +201,24 @@ bool selectCompare(const Match &m, Inst &inst) {
         fn = entry.select(compared, m.has("ftz"));
     inst.imm = reinterpret_cast<int64_t>(fn);
     inst.mode = joinOf(m);
-    inst.exec = isSet ? setOp : setpOp;
     Type to = m.type(0);
     inst.mode2 = to == Type::F32                      ? 1
                  : to == Type::F16                    ? 2
                  : to == Type::Bf16                   ? 3
                  : to == Type::U16 || to == Type::S16 ? 4
                                                       : 0;
-    return true;
+    return isSet ? setOp : setpOp;
   }
   case Sem::Selp:
-    inst.exec = wide ? selpOp<U64> : selpOp<U32>;
-    return true;
+    return wide ? selpOp<U64> : selpOp<U32>;
   case Sem::Slct: {
     bool isFloat = m.type(1) == Type::F32;
     inst.flag = m.has("ftz");
-    inst.exec = wide ? (isFloat ? slctOp<U64, true> : slctOp<U64, false>)
-                     : (isFloat ? slctOp<U32, true> : slctOp<U32, false>);
-    return true;
+    return wide ? (isFloat ? slctOp<U64, true> : slctOp<U64, false>)
+                : (isFloat ? slctOp<U32, true> : slctOp<U32, false>);
   }
   default:
-    return false;
+    return nullptr;
   }
 }
 

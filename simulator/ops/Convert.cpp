@@ -165,7 +165,7 @@ Exec packIntegers(bool withThird) {
 
 // inst.count and inst.bytes come in as bits of the source and bytes of the
 // destination register.
-bool selectConvert(const Match &m, Inst &inst) {
+Exec selectConvert(const Match &m, Inst &inst) {
   ConvertMode mode = modeOf(m);
   Type type = m.type();
   switch (m.row->sem) {
@@ -173,23 +173,21 @@ bool selectConvert(const Match &m, Inst &inst) {
     break;
   case Sem::CvtPackHalf:
     if (mode.rounding != Rounding::Nearest || mode.satfinite)
-      return false;
-    inst.exec = withFlags(
+      return nullptr;
+    return withFlags(
         []<bool IsF16, bool Relu>() {
           return lanes2<U32, U32, U32,
                         packF32<IsF16 ? Half::F16 : Half::Bf16, Relu>>;
         },
         type == Type::F16x2, mode.relu);
-    return true;
   case Sem::CvtPackFloat8:
-    inst.exec = type == Type::E4m3x2
-                    ? packFloat8Of<Float8::E4m3>(m.type(1), mode.relu)
-                    : packFloat8Of<Float8::E5m2>(m.type(1), mode.relu);
-    return true;
+    return type == Type::E4m3x2
+               ? packFloat8Of<Float8::E4m3>(m.type(1), mode.relu)
+               : packFloat8Of<Float8::E5m2>(m.type(1), mode.relu);
   case Sem::CvtUnpackFloat8:
     if (mode.relu)
-      return false;
-    inst.exec = withFlags(
+      return nullptr;
+    return withFlags(
         []<bool IsE4m3>() {
           return lanes1<U32, U32, [](U32 a) {
             return unpackFloat8(IsE4m3 ? Float8::E4m3 : Float8::E5m2,
@@ -197,36 +195,32 @@ bool selectConvert(const Match &m, Inst &inst) {
           }>;
         },
         m.type(1) == Type::E4m3x2);
-    return true;
   case Sem::CvtPackInteger:
-    inst.exec = type == Type::U16   ? packIntegers<Type::U16>(false)
-                : type == Type::S16 ? packIntegers<Type::S16>(false)
-                : type == Type::U8  ? packIntegers<Type::U8>(true)
-                                    : packIntegers<Type::S8>(true);
-    return true;
+    return type == Type::U16   ? packIntegers<Type::U16>(false)
+           : type == Type::S16 ? packIntegers<Type::S16>(false)
+           : type == Type::U8  ? packIntegers<Type::U8>(true)
+                               : packIntegers<Type::S8>(true);
   default:
-    return false;
+    return nullptr;
   }
   const Type to = type, from = m.type(1);
   if (!isScalar(to) || !isScalar(from))
-    return false;
+    return nullptr;
+  Exec exec = nullptr;
   if (!isFloat(to) && !isFloat(from) && !mode.sat) {
     if (bitWidth(to) == 64)
-      inst.exec = extendFrom<U64>(from, inst.count);
+      exec = extendFrom<U64>(from, inst.count);
     else if (bitWidth(to) == 32 && inst.bytes == 4)
-      inst.exec = extendFrom<U32>(from, inst.count);
-    if (inst.exec)
-      return true;
+      exec = extendFrom<U32>(from, inst.count);
   }
-  if (inst.count != 64 && inst.bytes <= 4)
-    inst.exec = fastPath(to, from, mode);
-  if (inst.exec)
-    return true;
+  if (!exec && inst.count != 64 && inst.bytes <= 4)
+    exec = fastPath(to, from, mode);
+  if (exec)
+    return exec;
   inst.mode = static_cast<uint8_t>(to);
   inst.mode2 = static_cast<uint8_t>(from);
   inst.imm = packMode(mode);
-  inst.exec = convertAny;
-  return true;
+  return convertAny;
 }
 
 } // namespace tessera::sim

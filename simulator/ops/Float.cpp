@@ -194,61 +194,49 @@ Exec selectDouble(const Match &m) {
 
 } // namespace
 
-bool selectFloat(const Match &m, Inst &inst) {
+Exec selectFloat(const Match &m, Inst &inst) {
   Sem sem = m.row->sem;
   if (sem < Sem::FloatAdd || sem > Sem::Tanh)
-    return false;
+    return nullptr;
   bool ftz = m.has("ftz");
   if (sem == Sem::Testp) {
-    inst.exec = testpOf(m);
-    return true;
+    return testpOf(m);
   }
   if (m.type() == Type::F64) {
-    inst.exec = selectDouble(m);
-    return true;
+    return selectDouble(m);
   }
   switch (sem) {
   case Sem::FloatAdd:
   case Sem::FloatSub:
   case Sem::FloatMul:
   case Sem::FloatFma:
-    inst.exec =
-        withMode(m, [&]<FloatMode M>() { return arithmetic32<M>(sem); });
-    return true;
+    return withMode(m, [&]<FloatMode M>() { return arithmetic32<M>(sem); });
   case Sem::FloatDiv:
   case Sem::FloatRcp:
   case Sem::FloatSqrt:
-    inst.exec = withMode(m, [&]<FloatMode M>() { return quotient32<M>(sem); });
-    return true;
+    return withMode(m, [&]<FloatMode M>() { return quotient32<M>(sem); });
   case Sem::FloatAbs:
-    inst.exec =
-        ftz ? lanes1<U32, U32, absF32<true>> : lanes1<U32, U32, absF32<false>>;
-    return true;
+    return ftz ? lanes1<U32, U32, absF32<true>>
+               : lanes1<U32, U32, absF32<false>>;
   case Sem::FloatNeg:
-    inst.exec =
-        ftz ? lanes1<U32, U32, negF32<true>> : lanes1<U32, U32, negF32<false>>;
-    return true;
+    return ftz ? lanes1<U32, U32, negF32<true>>
+               : lanes1<U32, U32, negF32<false>>;
   case Sem::FloatMin:
-    inst.exec = minMax32<false>(m);
-    return true;
+    return minMax32<false>(m);
   case Sem::FloatMax:
-    inst.exec = minMax32<true>(m);
-    return true;
+    return minMax32<true>(m);
   case Sem::Copysign:
-    inst.exec = lanes2<U32, U32, U32, copysignF32>;
-    return true;
+    return lanes2<U32, U32, U32, copysignF32>;
   case Sem::Ex2:
   case Sem::Tanh:
     if (m.type() != Type::F32) {
-      inst.exec = m.type() == Type::F16 || m.type() == Type::F16x2
-                      ? approx16<Half::F16>(m)
-                      : approx16<Half::Bf16>(m);
-      return true;
+      return m.type() == Type::F16 || m.type() == Type::F16x2
+                 ? approx16<Half::F16>(m)
+                 : approx16<Half::Bf16>(m);
     }
     [[fallthrough]];
   default:
-    inst.exec = ftz ? approx32<true>(sem) : approx32<false>(sem);
-    return true;
+    return ftz ? approx32<true>(sem) : approx32<false>(sem);
   }
 }
 

@@ -75,21 +75,20 @@ Exec selectOf(const Match &m, bool isPacked) {
 
 } // namespace
 
-bool selectHalf(const Match &m, Inst &inst) {
+Exec selectHalf(const Match &m, Inst &inst) {
   switch (m.row->sem) {
   case Sem::HalfBinary:
   case Sem::HalfFma:
   case Sem::HalfUnary:
     break;
   default:
-    return false;
+    return nullptr;
   }
   Type type = m.type();
   bool isPacked = type == Type::F16x2 || type == Type::Bf16x2;
-  inst.exec = type == Type::F16 || type == Type::F16x2
-                  ? selectOf<Half::F16>(m, isPacked)
-                  : selectOf<Half::Bf16>(m, isPacked);
-  return true;
+  return type == Type::F16 || type == Type::F16x2
+             ? selectOf<Half::F16>(m, isPacked)
+             : selectOf<Half::Bf16>(m, isPacked);
 }
 
 } // namespace tessera::sim

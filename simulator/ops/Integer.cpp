@@ -254,20 +254,18 @@ void carryOp(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-bool selectInteger(const Match &m, Inst &inst, bool overflow) {
+Exec selectInteger(const Match &m, Inst &inst) {
   Type type = m.type();
   switch (m.row->sem) {
   case Sem::Add:
   case Sem::Sub:
   case Sem::MulLo:
   case Sem::MadLo:
-    if (overflow && type == Type::S32 && !m.has("sat")) {
-      inst.exec = m.row->sem == Sem::Add     ? checked<WideAdd, 2>
-                  : m.row->sem == Sem::Sub   ? checked<WideSub, 2>
-                  : m.row->sem == Sem::MulLo ? checked<WideMul, 2>
-                                             : checked<WideMad, 3>;
-      return true;
-    }
+    if (type == Type::S32 && !m.has("sat"))
+      return m.row->sem == Sem::Add     ? checked<WideAdd, 2>
+             : m.row->sem == Sem::Sub   ? checked<WideSub, 2>
+             : m.row->sem == Sem::MulLo ? checked<WideMul, 2>
+                                        : checked<WideMad, 3>;
     [[fallthrough]];
   case Sem::MulHi:
   case Sem::MadHi:
@@ -278,25 +276,21 @@ bool selectInteger(const Match &m, Inst &inst, bool overflow) {
   case Sem::Neg:
   case Sem::Min:
   case Sem::Max:
-    inst.exec = withInteger(type, [&](auto number) {
+    return withInteger(type, [&](auto number) {
       return selectTyped<decltype(number)>(m, inst);
     });
-    return true;
   case Sem::MulWide:
   case Sem::MadWide:
-    inst.exec = type == Type::U16   ? selectWide<uint16_t>(m)
-                : type == Type::S16 ? selectWide<int16_t>(m)
-                : type == Type::U32 ? selectWide<uint32_t>(m)
-                                    : selectWide<int32_t>(m);
-    return true;
+    return type == Type::U16   ? selectWide<uint16_t>(m)
+           : type == Type::S16 ? selectWide<int16_t>(m)
+           : type == Type::U32 ? selectWide<uint32_t>(m)
+                               : selectWide<int32_t>(m);
   case Sem::Mul24:
   case Sem::Mad24:
-    inst.exec = isSignedType(type) ? select24<true>(m) : select24<false>(m);
-    return true;
+    return isSignedType(type) ? select24<true>(m) : select24<false>(m);
   case Sem::PackedInteger:
-    inst.exec = isSignedType(type) ? selectPacked<int16_t>(m)
-                                   : selectPacked<uint16_t>(m);
-    return true;
+    return isSignedType(type) ? selectPacked<int16_t>(m)
+                              : selectPacked<uint16_t>(m);
   case Sem::Carry: {
     std::string_view name = m.row->mnemonic;
     inst.mode = name.substr(0, 3) == "add"   ? CarryAdd
@@ -304,14 +298,13 @@ bool selectInteger(const Match &m, Inst &inst, bool overflow) {
                                              : CarryMad;
     inst.mode2 = (name.back() == 'c' ? 1 : 0) | (m.has("cc") ? 2 : 0);
     inst.imm = m.has("hi");
-    inst.exec = type == Type::U32   ? carryOp<uint32_t>
-                : type == Type::S32 ? carryOp<int32_t>
-                : type == Type::U64 ? carryOp<uint64_t>
-                                    : carryOp<int64_t>;
-    return true;
+    return type == Type::U32   ? carryOp<uint32_t>
+           : type == Type::S32 ? carryOp<int32_t>
+           : type == Type::U64 ? carryOp<uint64_t>
+                               : carryOp<int64_t>;
   }
   default:
-    return false;
+    return nullptr;
   }
 }
 

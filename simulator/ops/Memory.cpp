@@ -318,28 +318,23 @@ uint8_t orderOf(const Match &m) {
       (m.has("cta") ? BlockScope : 0) | (isStrong ? Strong : 0));
 }
 
-bool selectMemory(const Match &m, Inst &inst) {
+Exec selectMemory(const Match &m, Inst &inst) {
   inst.order = orderOf(m);
   switch (inst.sem) {
   case Sem::Load:
     inst.nonCoherent = m.has("nc");
-    inst.exec = loadOp;
-    return true;
+    return loadOp;
   case Sem::LoadParam:
-    inst.exec = loadParamOp;
-    return true;
+    return loadParamOp;
   case Sem::Store:
-    inst.exec = storeOp;
-    return true;
+    return storeOp;
   case Sem::Prefetch:
-    inst.exec = prefetchOp;
-    return true;
+    return prefetchOp;
   case Sem::Fence:
     inst.flag = !m.has("cta");
-    inst.exec = fenceOp;
-    return true;
+    return fenceOp;
   default:
-    return false;
+    return nullptr;
   }
 }
 

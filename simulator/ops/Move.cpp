@@ -6,6 +6,8 @@
 #include "simulator/machine/Lanes.h"
 #include "simulator/machine/Select.h"
 
+#include <utility>
+
 namespace tessera::sim {
 namespace {
 
@@ -176,23 +178,18 @@ void policyOp(Warp &w, const Inst &i, uint32_t mask) {
 
 // For mov: inst.count parts of inst.bytes; mode: 0 copy, 1 pack, 2 unpack (then
 // the bytes of the source in mode2), 3 special register (mode2).
-bool selectMove(const Match &m, Inst &inst) {
+Exec selectMove(const Match &m, Inst &inst) {
   switch (m.row->sem) {
   case Sem::Mov:
-    if (inst.mode == 0) {
-      inst.exec = inst.bytes == 16  ? copyWide
-                  : inst.bytes == 8 ? copyOp<U64>
-                                    : copyOp<U32>;
-    } else if (inst.mode == 1) {
-      inst.exec = packOp;
-    } else {
-      inst.exec = inst.mode == 2 ? unpackOp : movSpecial;
-      inst.mode = inst.mode2;
-    }
-    return true;
+    if (inst.mode == 0)
+      return inst.bytes == 16  ? copyWide
+             : inst.bytes == 8 ? copyOp<U64>
+                               : copyOp<U32>;
+    if (inst.mode == 1)
+      return packOp;
+    return std::exchange(inst.mode, inst.mode2) == 2 ? unpackOp : movSpecial;
   case Sem::MovPredicate:
-    inst.exec = movePredicate;
-    return true;
+    return movePredicate;
   case Sem::Cvta:
   case Sem::CvtaTo:
   case Sem::Isspacep: {
@@ -203,14 +200,12 @@ bool selectMove(const Match &m, Inst &inst) {
                                                      : 0);
     inst.space = m.has("const") ? MemSpace::Const : MemSpace::Global;
     inst.flag = m.row->sem == Sem::CvtaTo;
-    inst.exec = m.row->sem == Sem::Isspacep ? isspaceOp : cvtaOp;
-    return true;
+    return m.row->sem == Sem::Isspacep ? isspaceOp : cvtaOp;
   }
   case Sem::CreatePolicy:
-    inst.exec = policyOp;
-    return true;
+    return policyOp;
   default:
-    return false;
+    return nullptr;
   }
 }
 

@@ -206,19 +206,16 @@ MmaShape mmaShapeOf(const Inst &i) {
   return s;
 }
 
-bool selectTensor(const Match &m, Inst &inst) {
+Exec selectTensor(const Match &m, Inst &inst) {
   switch (m.row->sem) {
   case Sem::Ldmatrix:
     inst.mode = m.has("trans");
-    inst.exec = ldmatrixOp;
-    return true;
+    return ldmatrixOp;
   case Sem::Stmatrix:
     inst.mode = m.has("trans");
-    inst.exec = stmatrixOp;
-    return true;
+    return stmatrixOp;
   case Sem::Movmatrix:
-    inst.exec = movmatrixOp;
-    return true;
+    return movmatrixOp;
   case Sem::Mma: {
     MmaShape s;
     for (std::string_view name : m.modifiers)
@@ -239,17 +236,16 @@ bool selectTensor(const Match &m, Inst &inst) {
     s.c = m.type(3);
     inst.flag = s.satfinite = m.has("satfinite");
     if (s.c != s.d || !mmaProblem(s).empty())
-      return false;
+      return nullptr;
     inst.imm = static_cast<int64_t>(
         static_cast<U64>(s.m) | static_cast<U64>(s.n) << 8 |
         static_cast<U64>(s.k) << 16 | static_cast<U64>(s.d) << 24 |
         static_cast<U64>(s.a) << 32 | static_cast<U64>(s.b) << 40 |
         static_cast<U64>(s.c) << 48);
-    inst.exec = mmaOp;
-    return true;
+    return mmaOp;
   }
   default:
-    return false;
+    return nullptr;
   }
 }
 

@@ -238,23 +238,20 @@ void warpBarrier(Warp &w, const Inst &i, U32 mask) {
 
 } // namespace
 
-bool selectWarp(const Match &m, Inst &inst) {
+Exec selectWarp(const Match &m, Inst &inst) {
   switch (m.row->sem) {
   case Sem::Shfl:
     inst.mode = m.has("up")     ? ShflUp
                 : m.has("down") ? ShflDown
                 : m.has("bfly") ? ShflBfly
                                 : ShflIdx;
-    inst.exec = shflOp;
-    return true;
+    return shflOp;
   case Sem::Vote:
     inst.mode = m.has("all") ? 0 : m.has("any") ? 1 : m.has("uni") ? 2 : 3;
-    inst.exec = voteOp;
-    return true;
+    return voteOp;
   case Sem::MatchSync:
     inst.mode = m.has("all");
-    inst.exec = m.type() == Type::B64 ? matchOp<U64> : matchOp<U32>;
-    return true;
+    return m.type() == Type::B64 ? matchOp<U64> : matchOp<U32>;
   case Sem::Redux:
     inst.mode = m.has("add")   ? RAdd
                 : m.has("min") ? RMin
@@ -263,19 +260,15 @@ bool selectWarp(const Match &m, Inst &inst) {
                 : m.has("or")  ? ROr
                                : RXor;
     inst.flag = isSignedType(m.type());
-    inst.exec = reduxOp;
-    return true;
+    return reduxOp;
   case Sem::Activemask:
-    inst.exec = activeOp;
-    return true;
+    return activeOp;
   case Sem::Elect:
-    inst.exec = electOp;
-    return true;
+    return electOp;
   case Sem::WarpBarrier:
-    inst.exec = warpBarrier;
-    return true;
+    return warpBarrier;
   default:
-    return false;
+    return nullptr;
   }
 }
 
