@@ -18,7 +18,8 @@ static LogicalResult verifyAccess(Operation *op, Type pointer, Type value,
   if (mask && shapeOf(mask.getType()) != shapeOf(pointer))
     return op->emitOpError("has a mask of type ")
            << mask.getType() << " for " << pointer;
-  return verifyTileShape(op, pointer);
+  return failure(failed(verifyTileShape(op, pointer)) ||
+                 failed(verifyLayouts(op)));
 }
 
 LogicalResult AddPtrOp::verify() {
@@ -42,16 +43,12 @@ LogicalResult LoadOp::verify() {
   if (getOther() && getOther().getType() != getType())
     return emitOpError("has `other` of type ")
            << getOther().getType() << ", needs " << getType();
-  if (failed(verifyAccess(*this, getPtr().getType(), getType(), getMask())))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyAccess(*this, getPtr().getType(), getType(), getMask());
 }
 
 LogicalResult StoreOp::verify() {
-  if (failed(verifyAccess(*this, getPtr().getType(), getValue().getType(),
-                          getMask())))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyAccess(*this, getPtr().getType(), getValue().getType(),
+                      getMask());
 }
 
 LogicalResult AtomicRMWOp::verify() {
@@ -69,15 +66,11 @@ LogicalResult AtomicRMWOp::verify() {
     if (isFloat)
       return emitOpError("needs integers, got ") << getValue().getType();
   }
-  if (failed(verifyAccess(*this, getPtr().getType(), getValue().getType(),
-                          getMask())))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyAccess(*this, getPtr().getType(), getValue().getType(),
+                      getMask());
 }
 
 LogicalResult AtomicCASOp::verify() {
-  if (failed(verifyAccess(*this, getPtr().getType(), getExpected().getType(),
-                          Value())))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyAccess(*this, getPtr().getType(), getExpected().getType(),
+                      Value());
 }

@@ -77,9 +77,7 @@ LogicalResult HistogramOp::verify() {
     return emitOpError("needs tensors of rank 1");
   if (getMask() && shapeOf(getMask().getType()) != source.getShape())
     return emitOpError("has a mask of another shape");
-  if (failed(verifyTileShape(*this, source)))
-    return failure();
-  if (failed(verifyTileShape(*this, result)))
-    return failure();
-  return verifyLayouts(*this);
+  return failure(failed(verifyTileShape(*this, source)) ||
+                 failed(verifyTileShape(*this, result)) ||
+                 failed(verifyLayouts(*this)));
 }

@@ -25,6 +25,12 @@ static LogicalResult verifySameElement(Operation *op, Type a, Type b) {
          << elementType(a) << " to " << elementType(b);
 }
 
+static LogicalResult verifyResult(Operation *op, Type source, Type result) {
+  return failure(failed(verifySameElement(op, source, result)) ||
+                 failed(verifyTileShape(op, result)) ||
+                 failed(verifyLayouts(op)));
+}
+
 LogicalResult RangeOp::verify() {
   int64_t size = int64_t(getEnd()) - int64_t(getStart());
   auto type = cast<RankedTensorType>(getType());
@@ -73,11 +79,7 @@ LogicalResult BroadcastOp::verify() {
     if (a != b && a != 1)
       return emitOpError("only grows dimensions of size 1; got ")
              << getSrc().getType() << " and " << getType();
-  if (failed(verifySameElement(*this, getSrc().getType(), getType())))
-    return failure();
-  if (failed(verifyTileShape(*this, getType())))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyResult(*this, getSrc().getType(), getType());
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
@@ -91,11 +93,7 @@ LogicalResult ReshapeOp::verify() {
   auto result = cast<RankedTensorType>(getType());
   if (source.getNumElements() != result.getNumElements())
     return emitOpError("cannot turn ") << source << " into " << result;
-  if (failed(verifySameElement(*this, source, result)))
-    return failure();
-  if (failed(verifyTileShape(*this, result)))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyResult(*this, source, result);
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
@@ -123,11 +121,7 @@ LogicalResult TransOp::verify() {
   }
   if (ArrayRef<int64_t>(shape) != shapeOf(getType()))
     return emitOpError("of ") << source << " cannot give " << getType();
-  if (failed(verifySameElement(*this, source, getType())))
-    return failure();
-  if (failed(verifyTileShape(*this, getType())))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyResult(*this, source, getType());
 }
 
 OpFoldResult TransOp::fold(FoldAdaptor adaptor) {
@@ -155,11 +149,7 @@ LogicalResult JoinOp::verify() {
   if (ArrayRef<int64_t>(shape) != shapeOf(getType()))
     return emitOpError("of ")
            << getLhs().getType() << " cannot give " << getType();
-  if (failed(verifySameElement(*this, getLhs().getType(), getType())))
-    return failure();
-  if (failed(verifyTileShape(*this, getType())))
-    return failure();
-  return verifyLayouts(*this);
+  return verifyResult(*this, getLhs().getType(), getType());
 }
 
 LogicalResult SplitOp::verify() {
