@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "support/Outliers.h"
+#include "tests/helpers/TensorError.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/numeric/Harness.h"
 
-#include "support/Outliers.h"
+#include "tests/helpers/TensorError.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/TextKernel.h"
 
-#include "support/Outliers.h"
+#include "tests/helpers/TensorError.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
-#include "support/Outliers.h"
+#include "tests/helpers/TensorError.h"
 #include "tests/simtorch/Driver.h"
 #include "tests/unit/support/TemporaryFolder.h"
 

@@ -1,7 +1,7 @@
 // tests/unit/support/OutliersTest.cpp - tests of support/Outliers.h.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "support/Outliers.h"
+#include "tests/helpers/TensorError.h"
 
 #include <gtest/gtest.h>
 

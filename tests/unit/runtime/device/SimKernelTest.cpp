@@ -11,7 +11,7 @@
 #include "runtime/device/gpu/HostRanges.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/BuildId.h"
-#include "support/Outliers.h"
+#include "tests/helpers/TensorError.h"
 
 #include <cmath>
 #include <thread>
