@@ -138,11 +138,8 @@ void Cache::makeRoom(const fs::path &keep) {
     for (const CacheFile &file : *files) {
       if (total <= goal)
         return;
-      if (file.path == keep || !removeUnchanged(file))
-        continue;
-      total -= file.bytes;
-      if (files == &scan.entries)
-        ++evicted;
+      if (file.path != keep && removeUnchanged(file))
+        total -= file.bytes;
     }
   }
 }

@@ -82,7 +82,6 @@ public:
   FileLock lock(const Sha256Digest &key);
 
   uint64_t badEntries() const { return bad; }
-  uint64_t evictedEntries() const { return evicted; }
 
   std::filesystem::path entryPath(const Sha256Digest &key) const;
   // Sorted by kernel. Every entry is read and checked.
@@ -103,7 +102,7 @@ private:
   std::filesystem::path root;
   uint64_t maxBytes = 0;
   bool isUsable = false;
-  std::atomic<uint64_t> bad{0}, evicted{0};
+  std::atomic<uint64_t> bad{0};
 };
 
 } // namespace tessera::runtime

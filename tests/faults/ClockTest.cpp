@@ -64,11 +64,9 @@ TEST_F(Clock, TheLeastRecentlyUsedGoes) {
     store(cache, name);
     setUse(cache, name, -100 + i);
   }
-  EXPECT_EQ(cache.evictedEntries(), 0u);
   EXPECT_TRUE(there(cache, "a0")); // used now: the last to go
   store(cache, "b0");
   EXPECT_EQ(cache.list().size(), 4u); // a tenth stays free
-  EXPECT_EQ(cache.evictedEntries(), 2u);
   for (const char *kept : {"a0", "a3", "a4", "b0"})
     EXPECT_TRUE(there(cache, kept)) << kept;
   for (const char *gone : {"a1", "a2"})
