@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts" / "lib")]  # this file has the name of a folder of bench/
 sys.dont_write_bytecode = True
 import compact  # noqa: E402
+import page_block  # noqa: E402
 from codegen import bars  # noqa: E402
 
 RESULTS, README = ROOT / "bench" / "results" / "codegen_sm_80.json", ROOT / "README.md"
@@ -106,24 +107,15 @@ def table(result):
 
 
 def main():
-    text = README.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        print("check: README.md lacks the lines %s and %s" % (BEGIN, END))
-        return 1
     result = json.loads(RESULTS.read_text(encoding="utf-8"))
-    head, rest = text.split(BEGIN)
-    fresh = head + table(result) + rest.split(END)[1]
+    texts = page_block.replaced(README, "README.md", BEGIN, END, table(result))
+    if not texts:
+        return 1
     counted = dict(zip(("summary", "bars"), zip(*(bars.summary(result["rows"], target) for target in result["targets"]))))
     counted = {key: dict(zip(result["targets"], found)) for key, found in counted.items()}
-    if fresh == text and counted == {key: result[key] for key in counted}:
-        return 0
-    if "--fix" in sys.argv:
-        README.write_text(fresh, encoding="utf-8")
-        RESULTS.write_text(compact.dumps(dict(result, **counted)), encoding="utf-8")
-        return 0
-    print("check: README.md, bench/results/codegen_sm_80.json: the summary of make codegen-report is not what the rows say: "
-          "run scripts/check --fix")
-    return 1
+    same = texts[0] == texts[1] and counted == {key: result[key] for key in counted}
+    return page_block.settle({} if same else {README: texts[1], RESULTS: compact.dumps(dict(result, **counted))},
+                             "README.md, bench/results/codegen_sm_80.json: the summary of make codegen-report is not what the rows say")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench"))
+sys.path += [str(ROOT / "bench"), str(ROOT / "scripts" / "lib")]
 sys.dont_write_bytecode = True
+import page_block  # noqa: E402
 from cpu import table as rows  # noqa: E402
 
 RESULT, PLOT = ROOT / "bench" / "results" / "cpu.json", ROOT / "docs" / "bench_cpu.svg"
@@ -70,32 +71,21 @@ def full(result):
     return text
 
 
-def filled(text, lines):
-    before, rest = text.split(BEGIN)
-    return before + "\n".join([BEGIN] + lines + [END]) + rest.split(END)[1]
-
-
 def main():
     result = json.loads(RESULT.read_text(encoding="utf-8"))
     if rows.missing(result["rows"]):
         print("check: bench/results/cpu.json lacks rows: %s: run make bench" % ", ".join(rows.missing(result["rows"])))
         return 1
-    stale = []
+    stale = {}
     for path, lines in ((ROOT / "README.md", short(result)), (ROOT / "docs" / "bench.md", full(result))):
-        text = path.read_text(encoding="utf-8")
-        if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-            print("check: %s lacks the lines %s and %s" % (path.name, BEGIN, END))
+        texts = page_block.replaced(path, path.name, BEGIN, END, "\n".join([BEGIN] + lines + [END]))
+        if not texts:
             return 1
-        if filled(text, lines) != text:
-            stale.append((path, filled(text, lines)))
+        if texts[0] != texts[1]:
+            stale[path] = texts[1]
     if not PLOT.exists() or PLOT.read_text(encoding="utf-8") != rows.plot(result["rows"]):
-        stale.append((PLOT, rows.plot(result["rows"])))
-    for path, text in stale if "--fix" in sys.argv else []:
-        path.write_text(text, encoding="utf-8")
-    if stale and "--fix" not in sys.argv:
-        print("check: %s: not what bench/results/cpu.json says: run scripts/check --fix" % ", ".join(path.name for path, _ in stale))
-        return 1
-    return 0
+        stale[PLOT] = rows.plot(result["rows"])
+    return page_block.settle(stale, "%s: not what bench/results/cpu.json says" % ", ".join(path.name for path in stale))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts" / "lib")]
 sys.dont_write_bytecode = True
+import page_block  # noqa: E402
 from codegen import loop_table  # noqa: E402
 
 RESULTS, PAGE = ROOT / "bench" / "results" / "main_loops.json", ROOT / "docs" / "codegen-report.md"
@@ -23,24 +24,15 @@ def block(result):
 
 
 def main():
-    text = PAGE.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        print("check: %s lacks the lines %s and %s" % (PAGE.relative_to(ROOT), BEGIN, END))
-        return 1
     result = json.loads(RESULTS.read_text(encoding="utf-8"))
     failed = [row["name"] for row in result["rows"] if "failed" in row]
     if failed:
         print("check: bench/results/main_loops.json lacks %s: run scripts/bench codegen sources=flash_attention --out bench/results/main_loops.json" % (
             "; ".join(failed)))
         return 1
-    fresh = text.split(BEGIN)[0] + block(result) + text.split(END)[1]
-    if fresh == text:
-        return 0
-    if "--fix" in sys.argv:
-        PAGE.write_text(fresh, encoding="utf-8")
-        return 0
-    print("check: docs/codegen-report.md: the table of main loops is not that of bench/results/main_loops.json: run scripts/check --fix")
-    return 1
+    texts = page_block.replaced(PAGE, PAGE.relative_to(ROOT), BEGIN, END, block(result))
+    return page_block.settle({PAGE: texts[1]} if texts[0] != texts[1] else {},
+                             "docs/codegen-report.md: the table of main loops is not that of bench/results/main_loops.json") if texts else 1
 
 
 if __name__ == "__main__":

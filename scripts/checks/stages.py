@@ -9,6 +9,10 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+sys.dont_write_bytecode = True
+import page_block  # noqa: E402
+
 RESULTS, PAGE = ROOT / "bench" / "results" / "stages_sm_80.json", ROOT / "docs" / "kernels.md"
 BEGIN, END = "<!-- tessera bench stages: written by scripts/checks/stages.py --fix -->", "<!-- end of tessera bench stages -->"
 SUMS = ["launches", "flop", "flop_executed", "bytes", "l2_bytes", "tensor_instructions_needed", "tensor_instructions",
@@ -57,19 +61,9 @@ def table(result):
 
 
 def main():
-    text = PAGE.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        print("check: docs/kernels.md lacks the lines %s and %s" % (BEGIN, END))
-        return 1
-    head, rest = text.split(BEGIN)
-    fresh = head + table(json.loads(RESULTS.read_text(encoding="utf-8"))) + rest.split(END)[1]
-    if fresh == text:
-        return 0
-    if "--fix" in sys.argv:
-        PAGE.write_text(fresh, encoding="utf-8")
-        return 0
-    print("check: docs/kernels.md: the table of stages is not what bench/results/stages_sm_80.json says: run scripts/check --fix")
-    return 1
+    texts = page_block.replaced(PAGE, "docs/kernels.md", BEGIN, END, table(json.loads(RESULTS.read_text(encoding="utf-8"))))
+    return page_block.settle({PAGE: texts[1]} if texts[0] != texts[1] else {},
+                             "docs/kernels.md: the table of stages is not what bench/results/stages_sm_80.json says") if texts else 1
 
 
 if __name__ == "__main__":

@@ -63,11 +63,14 @@ class TestText:
         assert table.full(result)[-3:] == ["| `a` | fp32 | 13.3 ms | 26.6 ms | 2.00x | 0.9 | 68% |", "| `b` | fp32 | 0.25 us | - | 0.25 | 1 | - |",
                                                    "| `c` | fp32 | 1 ms | 2 ms | 2.00x | 1 | 30% of a copy |"]
 
-    def test_filled(self):
-        page = "above\n%s\nold\n%s\nbelow\n" % (table.BEGIN, table.END)
-        new = table.filled(page, ["new"])
-        assert new == "above\n%s\nnew\n%s\nbelow\n" % (table.BEGIN, table.END)
-        assert table.filled(new, ["new"]) == new
+    def test_a_block_is_replaced(self, tmp_path, capsys):
+        page = tmp_path / "page.md"
+        page.write_text("above\nBEGIN\nold\nEND\nbelow\n")
+        replaced = table.page_block.replaced
+        assert replaced(page, "page.md", "BEGIN", "END", "BEGIN\nnew\nEND") == (page.read_text(), "above\nBEGIN\nnew\nEND\nbelow\n")
+        for begin, end in (("END", "BEGIN"), ("BEGIN", "NONE"), ("o", "END")):
+            assert replaced(page, "page.md", begin, end, "") is None
+            assert capsys.readouterr().out == "check: page.md lacks the lines %s and %s\n" % (begin, end)
 
 
 class TestCheck:
