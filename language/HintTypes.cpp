@@ -7,6 +7,7 @@
 #include "language/TupleText.h"
 #include "support/Error.h"
 #include "support/Names.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,13 +16,6 @@ namespace tessera::language {
 
 static const char *const form =
     "write types(\"Q K V: *T:16\", \"scale: fp32\", \"s*: i32:16\")";
-
-static std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos)
-    return "";
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 bool HintTypes::Pattern::matches(std::string_view name) const {
   const std::string_view all = text;
@@ -134,14 +128,16 @@ void HintTypes::add(const Signature &signature, const std::string &entry) {
   const size_t colon = entry.find(':');
   if (colon == std::string::npos)
     throw Error(quotedName(entry) + " has no type", form);
-  const std::string text(trimmed(std::string_view(entry).substr(colon + 1)));
-  std::string_view names = trimmed(std::string_view(entry).substr(0, colon));
+  const std::string text(
+      trimSpaces(std::string_view(entry).substr(colon + 1), " "));
+  std::string_view names =
+      trimSpaces(std::string_view(entry).substr(0, colon), " ");
   if (names.empty())
     throw Error(quotedName(entry) + " names no parameter", form);
   while (!names.empty()) {
     const size_t end = std::min(names.find(' '), names.size());
     const std::string name(names.substr(0, end));
-    names = trimmed(names.substr(end));
+    names = trimSpaces(names.substr(end), " ");
     if (name.size() > 1 && (name.front() == '*') != (name.back() == '*') &&
         isLeafName(name.front() == '*' ? name.substr(1)
                                        : name.substr(0, name.size() - 1))) {

@@ -4,6 +4,7 @@
 #include "language/Lexer.h"
 
 #include "language/FormatScan.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,6 @@ constexpr std::string_view operators[] = {
 bool isNameStart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isNamePart(char c) { return isNameStart(c) || isDigit(c); }
 
 class Lexer {

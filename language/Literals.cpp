@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Lexer.h"
+#include "support/Text.h"
 
 #include <charconv>
 #include <limits>
@@ -9,8 +10,6 @@
 namespace tessera::language {
 
 namespace {
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 int digitValue(char c) {
   if (isDigit(c))

@@ -4,16 +4,14 @@
 #include "language/TupleText.h"
 
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <cctype>
 
 namespace tessera::language {
 
 static std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos)
-    return "";
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+  return trimSpaces(text, " \t\n");
 }
 
 static bool isWord(std::string_view text) {

@@ -5,6 +5,7 @@
 
 #include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -108,17 +109,6 @@ void validateRope(const Rope &rope) {
 }
 
 } // namespace
-
-static std::vector<std::string> namesOfList(const std::string &list) {
-  std::vector<std::string> names(1);
-  for (const char c : list)
-    if (c == ',')
-      names.emplace_back();
-    else if (c != ' ')
-      names.back() += c;
-  std::erase(names, "");
-  return names;
-}
 
 std::vector<std::string> CustomAttention::learnedNames() const {
   return namesOfList(learned);

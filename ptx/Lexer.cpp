@@ -4,6 +4,7 @@
 #include "ptx/Lexer.h"
 
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <bit>
 #include <cerrno>
@@ -12,7 +13,6 @@
 namespace tessera::ptx {
 namespace {
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isWordStart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          c == '$' || c == '%';

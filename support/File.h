@@ -42,6 +42,12 @@ std::string readFile(const std::filesystem::path &path);
 // nobody named a pipe that is found by looking for a file.
 std::optional<std::string> tryReadFile(const std::filesystem::path &path);
 
+// Whether it is a regular file that can be reached.
+inline bool isFile(const std::filesystem::path &path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
 // Writes a temporary in the same folder, fsyncs, renames: a reader sees the
 // old contents or the new, whole. Throws Error and leaves no temporary behind
 // when something fails.

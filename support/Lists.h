@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <functional>
 #include <ranges>
@@ -21,6 +22,12 @@ std::vector<std::string> namesOf(const Range &range, Name name = {}) {
   for (const auto &element : range)
     names.emplace_back(std::invoke(name, element));
   return names;
+}
+
+// Whether an element of the range equals `value`.
+template <typename Range, typename Value>
+bool isListed(const Range &range, const Value &value) {
+  return std::ranges::find(range, value) != std::ranges::end(range);
 }
 
 // Joins the texts of the elements. `text` is a member, or a function of an

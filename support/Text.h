@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -41,9 +42,30 @@ std::optional<T> numberFromText(std::string_view text) {
   return value;
 }
 
-// Returns `text` without spaces, tabs and carriage returns at both ends.
-inline std::string_view trimSpaces(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
+constexpr bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Returns the name of a value as kernels spell it: "W" of "w".
+inline std::string inCapitals(std::string name) {
+  for (char &c : name)
+    c = char(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// Returns the names of "GATE, BIAS".
+inline std::vector<std::string> namesOfList(std::string_view list) {
+  std::vector<std::string> names(1);
+  for (const char c : list)
+    if (c == ',')
+      names.emplace_back();
+    else if (c != ' ')
+      names.back() += c;
+  std::erase(names, "");
+  return names;
+}
+
+// Returns `text` without the characters of `blank` at both ends.
+inline std::string_view trimSpaces(std::string_view text,
+                                   std::string_view blank = " \t\r") {
   const size_t begin = text.find_first_not_of(blank);
   if (begin == text.npos)
     return {};

@@ -6,16 +6,11 @@
 #include "language/Lexer.h"
 #include "language/Value.h"
 #include "support/Json.h"
+#include "support/Text.h"
 
 #include <algorithm>
 
 namespace tessera::tune {
-
-namespace {
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-
-} // namespace
 
 bool isPlainText(std::string_view text) {
   // C1 control characters, U+0080 to U+009F, are C2 80 to C2 9F.

@@ -5,17 +5,10 @@
 
 #include "language/KnownNames.h"
 #include "support/Names.h"
+#include "support/Text.h"
 
 namespace tessera::semantics {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ')
-    text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ')
-    text.remove_suffix(1);
-  return text;
-}
 
 Value parseDefault(std::string_view text) {
   if (text == "None")
@@ -35,7 +28,7 @@ std::vector<Parameter> parseSignature(std::string_view text) {
   std::vector<Parameter> parameters;
   while (!text.empty()) {
     size_t comma = text.find(',');
-    std::string_view item = trim(text.substr(0, comma));
+    std::string_view item = trimSpaces(text.substr(0, comma), " ");
     text = comma == text.npos ? "" : text.substr(comma + 1);
     Parameter parameter;
     if (item.front() == '*') {
@@ -45,10 +38,11 @@ std::vector<Parameter> parseSignature(std::string_view text) {
       item.remove_prefix(1);
     }
     size_t equals = item.find('=');
-    parameter.name = std::string(trim(item.substr(0, equals)));
+    parameter.name = std::string(trimSpaces(item.substr(0, equals), " "));
     if (equals != item.npos) {
       parameter.required = false;
-      parameter.byDefault = parseDefault(trim(item.substr(equals + 1)));
+      parameter.byDefault =
+          parseDefault(trimSpaces(item.substr(equals + 1), " "));
     }
     parameters.push_back(std::move(parameter));
   }

@@ -10,7 +10,9 @@
 #include "runtime/launch/PatternFile.h"
 #include "runtime/launch/TensorExtent.h"
 #include "support/ArgumentError.h"
+#include "support/Lists.h"
 #include "support/Names.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -25,10 +27,6 @@ const std::vector<std::string> &tensorNames() {
   static const std::vector<std::string> names = {
       "Q", "K", "V", "O", "LSE", "CU", "DO", "DELTA", "DQ", "DK", "DV"};
   return names;
-}
-
-bool contains(const std::vector<std::string> &list, const std::string &name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
 }
 
 // Sizes that a kernel may take as constexprs. DP covers D by itself in a kernel
@@ -51,10 +49,10 @@ void checkParameters(const NamedKernel &kernel,
   tensors.insert(tensors.end(), perSequence.begin(), perSequence.end());
   for (const auto &parameter : kernel.description->info.signature.parameters) {
     const auto stride = strideName(parameter.name);
-    if (parameter.isConstexpr || contains(tensors, parameter.name) ||
+    if (parameter.isConstexpr || isListed(tensors, parameter.name) ||
         parameter.name == "scale" || parameter.name == "T" ||
         parameter.name == "nseq" || parameter.name == "shares" ||
-        (stride && contains(tensors, stride->tensor)))
+        (stride && isListed(tensors, stride->tensor)))
       continue;
     std::vector<std::string> known = tensors;
     known.insert(known.end(), {"scale", "T", "nseq", "shares"});
@@ -98,7 +96,7 @@ std::vector<std::string> backwardNames(const std::string &file,
   if (wanted.empty())
     return {};
   const auto all = kernelNames(file);
-  if (contains(all, wanted) && !takesShares(file, wanted))
+  if (isListed(all, wanted) && !takesShares(file, wanted))
     return {wanted};
   std::vector<std::string> found;
   for (const std::string &name : all)
@@ -171,7 +169,7 @@ void checkNames(const std::string &argument,
     if (!spelt || std::isdigit(static_cast<unsigned char>(name[0])))
       throw ArgumentError(argument + " has `" + name + "`",
                           "tensors have names in capitals: GATE");
-    if (contains(taken, name) || contains(taken, "D" + name))
+    if (isListed(taken, name) || isListed(taken, "D" + name))
       throw ArgumentError(argument + " has `" + name +
                               "`, which is passed already",
                           "choose another name");
@@ -184,7 +182,7 @@ void checkConstants(const CustomKernels &kernels) {
   std::vector<std::string> known;
   const auto add = [&](const NamedKernel &kernel) {
     for (const auto &parameter : kernel.description->info.signature.parameters)
-      if (parameter.isConstexpr && !contains(known, parameter.name))
+      if (parameter.isConstexpr && !isListed(known, parameter.name))
         known.push_back(parameter.name);
   };
   add(kernels.forward);
@@ -195,10 +193,10 @@ void checkConstants(const CustomKernels &kernels) {
   static const std::vector<std::string> ours = {"G",  "D", "DP",
                                                 "DT", "E", "EP"};
   for (const auto &[name, value] : kernels.constants) {
-    if (contains(ours, name))
+    if (isListed(ours, name))
       throw ArgumentError("constexprs sets `" + name + "`",
                           "it follows from the model: leave it away");
-    if (!contains(known, name))
+    if (!isListed(known, name))
       throw ArgumentError("constexprs sets `" + name +
                               "`, which is no constexpr of `" +
                               kernels.forward.name() + "` or its backward",
@@ -285,19 +283,6 @@ void checkRoles(const CustomKernels &kernels) {
 
 } // namespace
 
-std::vector<std::string> namesOf(const std::string &list) {
-  std::vector<std::string> names;
-  std::string name;
-  for (const char c : list + ",")
-    if (c != ',') {
-      name += c == ' ' ? "" : std::string(1, c);
-    } else if (!name.empty()) {
-      names.push_back(name);
-      name.clear();
-    }
-  return names;
-}
-
 bool CustomKernels::backwardHas(const char *parameter) const {
   return std::any_of(
              backward.begin(), backward.end(),
@@ -318,7 +303,7 @@ CustomKernels::find(const std::string &file, const std::string &forward,
   std::lock_guard<std::mutex> lock(mutex);
   auto &entry = (*known)[key];
   if (!entry) {
-    const auto names = namesOf(learned), values = namesOf(perSequence);
+    const auto names = namesOfList(learned), values = namesOfList(perSequence);
     std::vector<std::string> taken = tensorNames();
     checkNames("learned", names, taken);
     checkNames("per_sequence", values, taken);
@@ -331,7 +316,7 @@ CustomKernels::find(const std::string &file, const std::string &forward,
                       values});
     for (const std::string &name : backwardNames(file, backward))
       made->backward.push_back(named(file, name, names, values));
-    if (contains(kernelNames(file), backward) && takesShares(file, backward))
+    if (isListed(kernelNames(file), backward) && takesShares(file, backward))
       made->onePass = named(file, backward, names, values);
     made->derived = isPatternFile(file);
     checkRoles(*made);

@@ -26,9 +26,6 @@ struct NamedKernel {
   const std::string &name() const { return kernel.name(); }
 };
 
-// "GATE, BIAS" as names.
-std::vector<std::string> namesOf(const std::string &list);
-
 // A forward kernel and its backward kernels: `bwd` itself, or all whose names
 // begin with bwd and an underscore, in the order of the file. docs/training.md
 // says what their parameters may be named.

@@ -56,11 +56,6 @@ std::vector<fs::path> kernelFolders() {
   return foldersAbove("kernels");
 }
 
-bool isFile(const fs::path &path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 // What may be changed by those who can change this library.
 TrustedContext ofOurLibrary() {
   return TrustedContext::of(

@@ -24,12 +24,6 @@
 namespace tessera::runtime {
 namespace {
 
-std::string inCapitals(std::string text) {
-  for (char &c : text)
-    c = char(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 PatternFile read(const std::string &path) {
   const auto program = language::Program::loadFile(path);
   const SourceFile &source = *program->main().file;

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/isa/Targets.h"
 
+#include "support/Lists.h"
+
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -22,10 +24,6 @@ Words split(std::string_view text, char separator) {
       return words;
     text.remove_prefix(end + 1);
   }
-}
-
-bool contains(const Words &words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 // An instruction whose mnemonic is one of `mnemonics` ("*": any) needs the
@@ -78,7 +76,7 @@ constexpr Rule rules[] = {
 
 bool applies(const Rule &rule, std::string_view mnemonic,
              const Words &suffixes) {
-  if (rule.mnemonics != "*" && !contains(split(rule.mnemonics, '|'), mnemonic))
+  if (rule.mnemonics != "*" && !isListed(split(rule.mnemonics, '|'), mnemonic))
     return false;
   if (rule.suffixes.empty())
     return true;
@@ -87,7 +85,7 @@ bool applies(const Rule &rule, std::string_view mnemonic,
     const Words alternatives = split(group, '|');
     return std::any_of(
         alternatives.begin(), alternatives.end(),
-        [&](std::string_view word) { return contains(suffixes, word); });
+        [&](std::string_view word) { return isListed(suffixes, word); });
   });
 }
 

@@ -7,6 +7,7 @@
 #include "simulator/machine/Block.h"
 #include "support/Error.h"
 #include "support/Names.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <set>
@@ -19,10 +20,6 @@ using Role = OperandRule::Role;
 
 void hook(Warp &w, const Inst &i, uint32_t mask) {
   w.block->launch.watch->executed(w, i, mask);
-}
-
-std::string lastPart(const std::string &path) {
-  return path.substr(path.find_last_of('/') + 1);
 }
 
 bool isResult(Role role) {

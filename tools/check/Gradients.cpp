@@ -4,6 +4,7 @@
 #include "tools/check/Gradients.h"
 
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Outliers.h"
 
 #include <algorithm>
@@ -26,10 +27,6 @@ constexpr int64_t longRanges = 8;
 // error 1e-16 / step.
 constexpr double step = 1e-4;
 
-bool contains(const std::vector<std::string> &list, const std::string &name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
 // "DX" -> "X" when X is a tensor of the forward.
 std::string primal(const GradientCheck &check, const std::string &name) {
   if (name.size() > 1 && name[0] == 'D')
@@ -48,7 +45,7 @@ std::vector<std::string> derivatives(const GradientCheck &check,
       const std::string name = tensorName(parameter.name);
       const std::string of = primal(check, name);
       if (!parameter.isConstexpr && !of.empty() &&
-          contains(check.outputs, of) == ofOutputs && !contains(names, name))
+          isListed(check.outputs, of) == ofOutputs && !isListed(names, name))
         names.push_back(name);
     }
   return names;
@@ -296,7 +293,7 @@ BackwardRun runBackward(const GradientCheck &check, const Problem &problem,
   }
   for (const std::string &name : gradientNames(check)) {
     const Tensor &input = made.forward.at(name.substr(1));
-    Tensor gradient(contains(wide, name) ? type : input.type(), input.shape(),
+    Tensor gradient(isListed(wide, name) ? type : input.type(), input.shape(),
                     input.strides());
     gradient.fill(std::numeric_limits<double>::quiet_NaN());
     tensors[name] = gradient;

@@ -57,10 +57,6 @@ double limitOf(const Tensors &tensors) {
   return limit;
 }
 
-bool contains(const std::vector<std::string> &list, const std::string &name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
 // Tensors of floats in fp32, which the reference takes.
 Tensors forReference(const Tensors &tensors) {
   Tensors result;
@@ -205,10 +201,10 @@ private:
     std::vector<const language::Instance *> wanted;
     for (const language::Instance &instance : kernel->info.hints.instances)
       if (options.instances.empty() ||
-          contains(options.instances, instance.name))
+          isListed(options.instances, instance.name))
         wanted.push_back(&instance);
     for (const std::string &name : options.instances)
-      if (!contains(known, name))
+      if (!isListed(known, name))
         throw Error("kernel `" + kernel->info.signature.kernel +
                         "` has no instance `" + name + "`",
                     nearestNameHint(name, known, "instances"));
@@ -309,7 +305,7 @@ private:
     Tensors got = copies(problem.tensors()),
             want = forReference(problem.tensors());
     for (const std::string &name : outputs.names)
-      if (!contains(outputs.inPlace, name))
+      if (!isListed(outputs.inPlace, name))
         for (Tensors *side : {&got, &want})
           side->at(name).fill(side->at(name).isFloat()
                                   ? std::numeric_limits<double>::quiet_NaN()
@@ -448,17 +444,17 @@ pairsOf(const CheckOptions &options) {
     const std::string reference =
         options.reference.empty() ? options.kernel + "_ref" : options.reference;
     for (const std::string &name : {options.kernel, reference})
-      if (!contains(names, name))
+      if (!isListed(names, name))
         throw Error(options.file + " has no kernel `" + name + "`",
                     nearestNameHint(name, names, "kernels"));
     return {{options.kernel, reference}};
   }
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const std::string &name : names)
-    if (contains(names, name + "_ref"))
+    if (isListed(names, name + "_ref"))
       pairs.emplace_back(name, name + "_ref");
   if (!options.reference.empty()) {
-    if (!contains(names, options.reference))
+    if (!isListed(names, options.reference))
       throw Error(options.file + " has no kernel `" + options.reference + "`",
                   nearestNameHint(options.reference, names, "kernels"));
     if (pairs.size() != 1)

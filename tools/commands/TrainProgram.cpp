@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool isFile(const fs::path &path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 // "2.11" of torch's headers; empty where there are none.
 std::string torchVersion(const fs::path &torch) {
   std::istringstream lines(

@@ -31,11 +31,7 @@ using language::Argument;
 using language::Value;
 
 std::string trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\n");
-  if (begin == std::string_view::npos)
-    return {};
-  return std::string(
-      text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1));
+  return std::string(trimSpaces(text, " \t\n"));
 }
 
 std::vector<std::string> split(const std::string &text, char separator) {

@@ -22,10 +22,6 @@ using language::CompileRequest;
 
 namespace {
 
-bool contains(const std::vector<std::string> &list, const std::string &text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
 // Listing starts the training program, so a process lists each target once.
 const std::vector<CompileRequest> &listed(const LaunchSource &source,
                                           const std::string &target) {
@@ -92,12 +88,12 @@ std::vector<Job> selectedJobs(const JobOptions &options,
       allJobs(source, options.target.empty() ? hostTarget() : options.target);
   const std::vector<std::string> known = namesOf(jobs, &Job::name);
   for (const std::string &wanted : options.instances)
-    if (wanted != "all" && !contains(known, wanted))
+    if (wanted != "all" && !isListed(known, wanted))
       throw Error(options.file + " does not launch a kernel `" + wanted + "`",
                   nearestNameHint(wanted, known, "kernels"));
-  if (!options.instances.empty() && !contains(options.instances, "all"))
+  if (!options.instances.empty() && !isListed(options.instances, "all"))
     std::erase_if(jobs, [&](const Job &job) {
-      return !contains(options.instances, job.name);
+      return !isListed(options.instances, job.name);
     });
   for (Job &job : jobs) {
     for (const std::string &text : options.defines)

@@ -13,7 +13,6 @@ namespace {
 
 constexpr int maxEdits = 4000;
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isWord(char c) {
   return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
          c == '_' || c == '.';

@@ -8,6 +8,7 @@
 #include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
 #include "support/Names.h"
+#include "support/Text.h"
 #include "trainer/settings/PatternParameters.h"
 #include "trainer/settings/SequenceSources.h"
 #include "trainer/settings/Setting.h"
@@ -117,13 +118,6 @@ void requireKnown(const ParameterTexts &given,
         nearest.empty() ? fmt::format("leave `{}` away", name)
                         : fmt::format("did you mean `{}`?", nearest));
   }
-}
-
-/// Returns the name of a value as kernels spell it.
-std::string inCapitals(std::string name) {
-  for (char &c : name)
-    c = char(std::toupper(static_cast<unsigned char>(c)));
-  return name;
 }
 
 /// Throws for a value of a sequence that has no source, and for a source that

@@ -5,9 +5,9 @@
 #include "trainer/settings/PatternParameters.h"
 
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -23,20 +23,13 @@ constexpr const char *form =
     "write NAME=number, separated by commas: window=16, cap=30.0";
 
 std::string trimmed(const std::string &text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+  return std::string(trimSpaces(text, " \t"));
 }
 
 template <typename T>
 std::optional<T> numberOf(const std::string &text) {
-  T value{};
-  const char *end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (code != std::errc() || stop != end || !std::isfinite(double(value)))
-    return std::nullopt;
-  return value;
+  const auto value = numberFromText<T>(text);
+  return value && std::isfinite(double(*value)) ? value : std::nullopt;
 }
 
 std::optional<bool> flagOf(const std::string &text) {
