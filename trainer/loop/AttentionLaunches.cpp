@@ -32,7 +32,7 @@ models::PatternInputs inputsOf(const Config &config,
   const models::ModelConfig &m = config.model;
   at::manual_seed(uint64_t(config.seed));
   const auto draw = [&](at::IntArrayRef shape) {
-    return at::randn(shape).to(computeType(config)).requires_grad_();
+    return at::randn(shape).to(computeType(config.precision)).requires_grad_();
   };
   models::PatternInputs in;
   const auto selection =

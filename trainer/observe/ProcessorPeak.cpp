@@ -17,7 +17,7 @@ double peakRate(const Config &config, c10::Device device) {
   constexpr int64_t size = 512;
   constexpr int tries = 5;
   const at::NoGradGuard noGrad;
-  const at::Tensor a = at::ones({size, size}, computeType(config));
+  const at::Tensor a = at::ones({size, size}, computeType(config.precision));
   at::Tensor product = at::mm(a, a);
   double best = 0;
   for (int i = 0; i < tries; ++i) {

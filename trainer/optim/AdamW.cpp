@@ -40,8 +40,8 @@ int groupOf(const models::Parameter &p, const Config &config) {
 
 } // namespace
 
-at::ScalarType computeType(const Config &config) {
-  switch (config.precision) {
+at::ScalarType computeType(Precision precision) {
+  switch (precision) {
   case Precision::Bf16:
     return at::kBFloat16;
   case Precision::Fp16:
@@ -83,7 +83,7 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
   const at::Device device =
       parameters.empty() ? at::Device(at::kCPU) : parameters[0].value.device();
   const auto options = at::TensorOptions(at::kFloat).device(device);
-  computed = at::zeros({size}, options.dtype(computeType(config)));
+  computed = at::zeros({size}, options.dtype(computeType(config.precision)));
   gradient = at::zeros({size}, options);
   master =
       rounds() ? at::zeros({to - from}, options) : computed.slice(0, from, to);

@@ -10,6 +10,7 @@
 
 namespace tessera::trainer {
 
+enum class Precision : int;
 struct Config;
 
 /// Whether weight decay applies: to matrices, but to none that compress blocks
@@ -17,8 +18,8 @@ struct Config;
 /// gradient they get must not fight a pull towards zero.
 bool decays(const models::Parameter &parameter);
 
-/// What the model computes in.
-at::ScalarType computeType(const Config &config);
+/// The type of elements of that precision.
+at::ScalarType computeType(Precision precision);
 
 /// The equal part of the optimizer's state that this process keeps and updates
 /// (ZeRO stage 1, arXiv:1910.02054): one of all.

@@ -5,6 +5,8 @@
 
 #include "ops/launch/CudaPlugin.h"
 #include "support/Error.h"
+#include "support/Text.h"
+#include "trainer/optim/AdamW.h"
 
 #include <ATen/ATen.h>
 #include <cstdlib>
@@ -23,10 +25,6 @@ using namespace std::chrono_literals;
 /// What processes get to appear, and to answer; the first may be evaluating.
 constexpr auto meetingTime = 5min;
 constexpr auto answerTime = 60min;
-
-std::string firstLine(const std::string &text) {
-  return text.substr(0, text.find('\n'));
-}
 
 /// Runs `work`; what torch throws becomes an error of ours.
 template <typename F>
@@ -70,18 +68,6 @@ c10::intrusive_ptr<c10d::Store> storeOf(const World &world) {
   store->setTimeout(meetingTime);
   return c10::make_intrusive<c10d::PrefixStore>("tessera/" + world.attempt,
                                                 store);
-}
-
-at::ScalarType wireType(Precision wire) {
-  switch (wire) {
-  case Precision::Bf16:
-    return at::kBFloat16;
-  case Precision::Fp16:
-    return at::kHalf;
-  case Precision::Fp32:
-    break;
-  }
-  return at::kFloat;
 }
 
 } // namespace
@@ -161,9 +147,10 @@ void DataParallel::beginAverage(const at::Tensor &values) {
   const at::NoGradGuard noGrad;
   explained(world, "has lost the others", lost, [&] {
     // Rounded values are divided first: fp16 must hold their sum, too.
-    at::Tensor wired = wire == Precision::Fp32
-                           ? values
-                           : (values / double(world.size)).to(wireType(wire));
+    at::Tensor wired =
+        wire == Precision::Fp32
+            ? values
+            : (values / double(world.size)).to(computeType(wire));
     if (!group->direct(wired))
       wired = wired.cpu();
     std::vector<at::Tensor> all = {wired};
