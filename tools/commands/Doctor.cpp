@@ -189,20 +189,9 @@ void checkPlugIn(Report &report) {
                "Python cannot load our ops; build the target tessera_ops");
 }
 
-fs::path depsFolder() {
-  const std::string set = optionText(Option::Deps);
-  if (!set.empty())
-    return set;
-  if (const char *data = std::getenv("XDG_DATA_HOME"); data && *data)
-    return fs::path(data) / "tessera";
-  if (const char *home = std::getenv("HOME"); home && *home)
-    return fs::path(home) / ".local/share/tessera";
-  return {};
-}
-
 // Site-packages of the pinned wheels, or an empty path.
 fs::path packages() {
-  const fs::path lib = depsFolder() / "venv/lib";
+  const fs::path lib = wheelFolder() / "venv/lib";
   std::error_code failed;
   for (const auto &entry : fs::directory_iterator(lib, failed))
     if (entry.path().filename().string().starts_with("python3"))
@@ -228,7 +217,7 @@ void checkWheels(Report &report) {
   const std::string torch = wheelVersion(site, "torch");
   if (torch.empty()) {
     report.add(State::Missing, "wheels",
-               "no torch under " + depsFolder().string(),
+               "no torch under " + wheelFolder().string(),
                "run scripts/setup; programs that are built need it only when "
                "they train");
     return;
@@ -243,7 +232,7 @@ void checkWheels(Report &report) {
 }
 
 void checkText(Report &report) {
-  const fs::path text = depsFolder() / "data/kjv.txt";
+  const fs::path text = wheelFolder() / "data/kjv.txt";
   std::error_code ignored;
   if (fs::exists(text, ignored)) {
     report.add(State::Good, "training text", text.string());
