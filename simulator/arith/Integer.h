@@ -15,32 +15,14 @@
 namespace tessera::sim {
 
 // The product of two N-bit numbers, twice as wide. T: int16_t ... uint64_t.
+int32_t wider(int16_t);
+uint32_t wider(uint16_t);
+int64_t wider(int32_t);
+uint64_t wider(uint32_t);
+__int128 wider(int64_t);
+unsigned __int128 wider(uint64_t);
 template <class T>
-struct Wider;
-template <>
-struct Wider<int16_t> {
-  using Type = int32_t;
-};
-template <>
-struct Wider<uint16_t> {
-  using Type = uint32_t;
-};
-template <>
-struct Wider<int32_t> {
-  using Type = int64_t;
-};
-template <>
-struct Wider<uint32_t> {
-  using Type = uint64_t;
-};
-template <>
-struct Wider<int64_t> {
-  using Type = __int128;
-};
-template <>
-struct Wider<uint64_t> {
-  using Type = unsigned __int128;
-};
+using Wider = decltype(wider(T()));
 
 // mul.lo, mul.hi, mul.wide; mad is the same with an addition that wraps.
 template <class T>
@@ -52,13 +34,13 @@ T mulLo(T a, T b) {
 }
 template <class T>
 T mulHi(T a, T b) {
-  using W = typename Wider<T>::Type;
+  using W = Wider<T>;
   return static_cast<T>((static_cast<W>(a) * static_cast<W>(b)) >>
                         (8 * sizeof(T)));
 }
 template <class T>
-typename Wider<T>::Type mulWide(T a, T b) {
-  using W = typename Wider<T>::Type;
+Wider<T> mulWide(T a, T b) {
+  using W = Wider<T>;
   return static_cast<W>(a) * static_cast<W>(b);
 }
 template <class T>

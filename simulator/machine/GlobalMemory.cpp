@@ -11,16 +11,12 @@
 #include <cstdio>
 
 namespace tessera::sim {
-namespace {
-
 std::string hex(uint64_t value) {
   char text[32];
   std::snprintf(text, sizeof(text), "0x%llx",
                 static_cast<unsigned long long>(value));
   return text;
 }
-
-} // namespace
 
 template <class Cell>
 Cell *GlobalMemory::Shadow<Cell>::at(uint64_t granule) {

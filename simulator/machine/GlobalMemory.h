@@ -15,6 +15,9 @@
 
 namespace tessera::sim {
 
+// "0x7f00", as addresses are printed.
+std::string hex(uint64_t value);
+
 struct Allocation {
   std::string name;
   uint64_t base = 0, end = 0;

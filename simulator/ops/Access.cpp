@@ -10,13 +10,6 @@
 namespace tessera::sim {
 namespace {
 
-std::string hex(U64 value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "0x%llx",
-                static_cast<unsigned long long>(value));
-  return text;
-}
-
 const char *verb(const Access &access) {
   return access.writes ? "writes " : "reads ";
 }

@@ -152,7 +152,7 @@ Exec selectTyped(const Match &m, Inst &inst) {
 // mul.wide and mad.wide: T is the narrow type.
 template <class T>
 Exec selectWide(const Match &m) {
-  using W = typename Wider<T>::Type;
+  using W = Wider<T>;
   using L = Lane<T>;
   if (m.row->sem == Sem::MulWide)
     return lanes2<Lane<W>, L, L,

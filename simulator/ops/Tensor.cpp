@@ -22,17 +22,24 @@ void wholeWarp(Warp &w, U32 mask) {
            0, "", ""});
 }
 
-// op: count destinations, address. mode: 1 transposed.
-void ldmatrixOp(Warp &w, const Inst &i, U32 mask) {
-  wholeWarp(w, mask);
+// Addresses of the rows of `count` matrices in shared memory. Returns the lanes
+// that have one.
+U32 rowAddresses(Warp &w, const Inst &i, U32 source, Access &access) {
   Inst part = i;
   part.space = MemSpace::Shared;
   U32 used = i.count == 4 ? ~0u : (1u << (8 * i.count)) - 1;
-  Access access;
-  addressesOf(w, part, used, i.op[i.count], access);
+  addressesOf(w, part, used, source, access);
   for (U32 l = 0; l < Lanes; ++l)
     if ((access.address[l] & WindowMask) == SharedWindow)
       access.address[l] -= SharedWindow;
+  return used;
+}
+
+// op: count destinations, address. mode: 1 transposed.
+void ldmatrixOp(Warp &w, const Inst &i, U32 mask) {
+  wholeWarp(w, mask);
+  Access access;
+  U32 used = rowAddresses(w, i, i.op[i.count], access);
   checkShared(w, i, used, access.address, 16, 16, false);
   SharedMemory &shared = w.block->shared;
   bool races = w.block->launch.options->races;
@@ -76,15 +83,9 @@ void ldmatrixOp(Warp &w, const Inst &i, U32 mask) {
 // op: address, count sources.
 void stmatrixOp(Warp &w, const Inst &i, U32 mask) {
   wholeWarp(w, mask);
-  Inst part = i;
-  part.space = MemSpace::Shared;
-  U32 used = i.count == 4 ? ~0u : (1u << (8 * i.count)) - 1;
   Access access;
   access.writes = true;
-  addressesOf(w, part, used, i.op[0], access);
-  for (U32 l = 0; l < Lanes; ++l)
-    if ((access.address[l] & WindowMask) == SharedWindow)
-      access.address[l] -= SharedWindow;
+  U32 used = rowAddresses(w, i, i.op[0], access);
   checkShared(w, i, used, access.address, 16, 16, true);
   countShared(w, i, used, access.address, 16);
   SharedMemory &shared = w.block->shared;
