@@ -218,7 +218,6 @@ Type typeFromSuffix(std::string_view suffix) {
 
 unsigned typeBits(Type type) { return entryOf(type).bits; }
 bool isSignedType(Type type) { return entryOf(type).isSigned; }
-const char *typeName(Type type) { return entryOf(type).name; }
 
 const char *className(Class kind) {
   static constexpr const char *Names[NumClasses] = {

@@ -50,7 +50,6 @@ Type typeFromSuffix(std::string_view suffix);
 // Of a register that holds it; a predicate has 1.
 unsigned typeBits(Type type);
 bool isSignedType(Type type);
-const char *typeName(Type type);
 
 // What an instruction is counted as, and which unit executes it.
 enum class Class : uint8_t {

@@ -54,7 +54,6 @@ struct WordSplitter::Pattern {
 WordSplitter::WordSplitter() : pattern(std::make_unique<Pattern>()) {}
 WordSplitter::~WordSplitter() = default;
 WordSplitter::WordSplitter(WordSplitter &&) noexcept = default;
-WordSplitter &WordSplitter::operator=(WordSplitter &&) noexcept = default;
 
 std::string_view WordSplitter::first(std::string_view text) {
   Pattern &p = *pattern;

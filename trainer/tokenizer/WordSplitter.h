@@ -18,7 +18,6 @@ public:
   WordSplitter();
   ~WordSplitter();
   WordSplitter(WordSplitter &&) noexcept;
-  WordSplitter &operator=(WordSplitter &&) noexcept;
 
   /// The word that text[0] begins; the text is not empty. The words of a text
   /// cut at safeCut() are those of the whole.
