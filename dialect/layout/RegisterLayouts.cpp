@@ -63,7 +63,7 @@ static LinearLayout cover(const LinearLayout &tile,
   return result;
 }
 
-static std::vector<int> lastFirst(size_t rank) {
+std::vector<int> lastFirst(size_t rank) {
   std::vector<int> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   return order;

@@ -19,6 +19,9 @@ struct Blocked {
   std::vector<int64_t> perThread, lanes, warps;
   std::vector<int> order; // axes, fastest first; empty: last axis first
 };
+// The axes of a tensor of that rank, last axis first.
+std::vector<int> lastFirst(size_t rank);
+
 LinearLayout blocked(const std::vector<int64_t> &shape, const Blocked &how);
 
 // Tensor-core fragments (PTX ISA, "Matrix Fragments for mma..."). The last two

@@ -13,7 +13,6 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 
 #include <cassert>
-#include <numeric>
 
 using namespace mlir;
 using tessera::layout::Dim;
@@ -76,14 +75,8 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
   return layout::blocked(shape.vec(), how);
 }
 
-static SmallVector<int> lastFirst(size_t rank) {
-  SmallVector<int> order(rank);
-  std::iota(order.rbegin(), order.rend(), 0);
-  return order;
-}
-
 LinearLayout plainLayout(ArrayRef<int64_t> shape, int numWarps) {
-  return accessLayout(shape, lastFirst(shape.size()), 1, numWarps, 0);
+  return accessLayout(shape, layout::lastFirst(shape.size()), 1, numWarps, 0);
 }
 
 Value tensorOfPointers(Operation *op) {
@@ -106,7 +99,7 @@ Value maskOf(Operation *op) {
 
 namespace {
 struct Access {
-  SmallVector<int> order;
+  std::vector<int> order;
   int64_t width = 1;
 };
 
@@ -124,7 +117,7 @@ static Access accessOf(Operation *op, const AxisInfoAnalysis &axes,
   ArrayRef<int64_t> shape = tile::shapeOf(ptr.getType());
   AxisInfo info = axes.of(ptr);
   Access access;
-  access.order = lastFirst(shape.size());
+  access.order = layout::lastFirst(shape.size());
   // The axis with the longest runs first; among equals the last.
   llvm::stable_sort(access.order, [&](int a, int b) {
     return info.axes[a].contiguity > info.axes[b].contiguity;
@@ -212,10 +205,9 @@ static LinearLayout narrowed(const LinearLayout &layout, int axis,
   return LinearLayout(layout.ins(), layout.outs(), columns);
 }
 
-// How often an operation runs for each run of the kernel.
-static int64_t iterationsOf(Operation *op) {
+int64_t iterationsIn(Region *region) {
   int64_t iterations = 1;
-  for (op = op->getParentOp(); op; op = op->getParentOp())
+  for (Operation *op = region->getParentOp(); op; op = op->getParentOp())
     if (isa<scf::ForOp, scf::WhileOp>(op))
       iterations *= 8;
   return iterations;
@@ -237,9 +229,7 @@ accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
     return leader == tied.member_end() ? value.getAsOpaquePointer() : *leader;
   };
   auto keyOf = [&](Operation *op, const Access &access) {
-    return std::pair(
-        leaderOf(dataOf(op)),
-        std::vector<int>(access.order.begin(), access.order.end()));
+    return std::pair(leaderOf(dataOf(op)), access.order);
   };
   // Axes along which the data are reduced. The lanes of a warp should hold
   // different columns of a sum over rows.
@@ -284,7 +274,8 @@ accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
         Traffic traffic =
             trafficOf(layoutWith(op, access, width),
                       patternOf(op, access.order[0], access.width));
-        cost += iterationsOf(op) * (traffic.sectors + 2 * traffic.requests);
+        cost += iterationsIn(op->getParentRegion()) *
+                (traffic.sectors + 2 * traffic.requests);
       }
       if (width == each.widest || cost < least) {
         least = cost;

@@ -37,6 +37,9 @@ llvm::MapVector<mlir::Operation *, layout::LinearLayout>
 accessLayouts(mlir::func::FuncOp function, const AxisInfoAnalysis &axes,
               int numWarps);
 
+/// How often the operations of a region run for each run of the kernel.
+int64_t iterationsIn(mlir::Region *region);
+
 /// The pointer operand of a load, store or atomic; null for other operations
 /// and for a single pointer.
 mlir::Value tensorOfPointers(mlir::Operation *op);

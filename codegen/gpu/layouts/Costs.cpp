@@ -28,14 +28,8 @@ static double registersOf(tile::LinearAttr layout) {
   return double(int64_t(1) << layout.getRegisters().size());
 }
 
-// How often a place runs for each run of the kernel.
 static double iterationsOf(Value value) {
-  double iterations = 1;
-  for (Operation *op = value.getParentRegion()->getParentOp(); op;
-       op = op->getParentOp())
-    if (isa<scf::ForOp, scf::WhileOp>(op))
-      iterations *= 8;
-  return iterations;
+  return double(iterationsIn(value.getParentRegion()));
 }
 
 double Costs::conversion(tile::LinearAttr from, tile::LinearAttr to,
