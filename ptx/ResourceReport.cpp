@@ -125,11 +125,9 @@ Json makeReport(const ReportInput &input, std::string_view kernel) {
   return report;
 }
 
-namespace {
-
-std::string numberText(const Json &value) {
+std::string numberText(const Json &value, const char *unknown) {
   if (value.is_null())
-    return "?";
+    return unknown;
   if (value.is_number_float()) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.2f", value.get<double>());
@@ -137,6 +135,8 @@ std::string numberText(const Json &value) {
   }
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
+
+namespace {
 
 // "120: alu 60, mma 16, ..." most frequent first.
 std::string countsText(const Json &counts) {

@@ -56,6 +56,9 @@ struct ReportInput {
 // input only.
 Json makeReport(const ReportInput &input, std::string_view kernel = {});
 
+// A number or a text of a report, with two decimals where it is a fraction.
+std::string numberText(const Json &value, const char *unknown = "?");
+
 // The report as people read it.
 std::string reportText(const Json &report);
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/Resources.h"
 
+#include "ptx/ResourceReport.h"
 #include "tools/diff/PairLoops.h"
 
 #include <algorithm>
@@ -11,25 +12,12 @@
 #include <vector>
 
 namespace tessera::tools {
-namespace {
-
-std::string valueText(const Json &value) {
-  if (value.is_null())
-    return "-";
-  if (value.is_number_float()) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.2f", value.get<double>());
-    return text;
-  }
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-} // namespace
 
 std::string compareRow(const std::string &name, const Json &a, const Json &b) {
   char text[160];
   std::snprintf(text, sizeof(text), "  %-28s %12s %12s", name.c_str(),
-                valueText(a).c_str(), valueText(b).c_str());
+                ptx::numberText(a, "-").c_str(),
+                ptx::numberText(b, "-").c_str());
   std::string result = text;
   if (a == b)
     return result + "         =\n";
