@@ -1,8 +1,9 @@
 # kernels/attention/listed_fwd.py - attention over selected blocks with the rule and the score of a pattern, forward.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The pass of select_list_fwd.py for the functions of a Pattern (kernels/attention/core.py). Their argument `extra` is (newest, bound, inputs):
-the first two are those of listed_mask, which the mask contains, and inputs are those of the pattern. LISTS and COUNTS as in select_lists.py."""
+"""Passes over the blocks that queries selected (NSA, equation 12), for the functions of a Pattern (kernels/attention/core.py). Their argument
+`extra` is (newest, bound, inputs): the first two are those of listed_mask, which the mask contains, and inputs are those of the pattern. LISTS
+and COUNTS as in select_lists.py. A query does not attend to the last HIDDEN keys up to its own position."""
 import triton
 import triton.language as tl
 from kernels.attention.backward_q import probabilities
@@ -15,7 +16,7 @@ from kernels.tiles import find_tile
 
 @triton.jit
 def forward_lists(q, k, v, LISTS, COUNTS, o, lse, learned, CU, nseq, scale, pattern, size, LSEL: tl.constexpr, NSEL: tl.constexpr,
-                  SHARE: tl.constexpr):
+                  SHARE: tl.constexpr, HIDDEN: tl.constexpr = 0):
     """o and lse of one tile of (token, head) rows of one list; each block is loaded once for all rows. SHARE lists read the keys of one KV
     head. learned [T, H*G] holds the numbers that the pattern's score reads, or is None."""
     STEPS: tl.constexpr = (LSEL + size.BN - 1) // size.BN   # of a block
@@ -34,7 +35,7 @@ def forward_lists(q, k, v, LISTS, COUNTS, o, lse, learned, CU, nseq, scale, patt
     peak, total, acc = no_keys(size)
     entry = group * tl.num_programs(0) + number
     for i in range(0, tl.load(COUNTS + entry) * STEPS):
-        block, newest = list_entry(tl.load(LISTS + entry * (BT * NSEL) + i // STEPS), tile, 0)
+        block, newest = list_entry(tl.load(LISTS + entry * (BT * NSEL) + i // STEPS), tile, HIDDEN)
         peak, total, acc = key_step(q1, q2, keys_of_list(k, group, SHARE), keys_of_list(v, group, SHARE), tile,
                                     block * LSEL + i % STEPS * size.BN, scale, value, peak, total, acc,
                                     (newest, (block + 1) * LSEL if LSEL % size.BN else None, pattern.inputs), pattern, size, True)

@@ -5,11 +5,9 @@
 select_lists.py; other shapes as in kernels/attention/core.py."""
 import triton
 import triton.language as tl
-from kernels.attention.core import Pattern, Rows, Sizes, load_queries, no_keys, query_tile
-from kernels.attention.forward import key_step, store_output
+from kernels.attention.core import Pattern, Rows, Sizes
+from kernels.attention.listed_fwd import forward_lists
 from kernels.attention.masks import listed_mask
-from kernels.nsa.select_lists import keys_of_list, list_entry
-from kernels.tiles import find_tile
 
 
 # tessera: types("q k v o: Rows(*TYPE:16, i32:16, i32:16)", "lse: Rows(*fp32:16, i32, 1)", "LISTS: *i64:16", "COUNTS CU: *i32:16", "scale: fp32", "nseq: i32")
@@ -26,23 +24,5 @@ def select_list_fwd(q: Rows, k: Rows, v: Rows, LISTS, COUNTS, o: Rows, lse: Rows
                     NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                     BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
     """One tile of (token, head) rows of one list; each block is loaded once for all rows. SHARE lists read the keys of one KV head."""
-    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
-    STEPS: tl.constexpr = (LSEL + BN - 1) // BN  # of a block
-    tl.static_assert(BT > 0, "BM must hold all heads of a token")
-    tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
-    number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
-    _, start, length, first = find_tile(CU, nseq, number, BT)
-    group = tl.program_id(1).to(tl.int64)
-    if first >= length:
-        return
-    tile = query_tile(start, length, first, group, start, length, G, BM)
-    q1 = load_queries(q, tile, G, 0, D, DP)
-    q2 = load_queries(q, tile, G, DP, D - DP, DT) if DT else None
-    peak, total, acc = no_keys(Sizes(G, D, DP, DT, E, EP, BM, BN))
-    entry = group * tl.num_programs(0) + number
-    for i in range(0, tl.load(COUNTS + entry) * STEPS):
-        block, newest = list_entry(tl.load(LISTS + entry * (BT * NSEL) + i // STEPS), tile, HIDDEN)
-        peak, total, acc = key_step(q1, q2, keys_of_list(k, group, SHARE), keys_of_list(v, group, SHARE), tile, block * LSEL + i % STEPS * BN, scale,
-                                    None, peak, total, acc, (newest, (block + 1) * LSEL if LSEL % BN else None),
-                                    Pattern((), listed_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, BM, BN), True)
-    store_output(o, lse, peak, total, acc, total, tile, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    forward_lists(q, k, v, LISTS, COUNTS, o, lse, None, CU, nseq, scale, Pattern((), listed_mask, None, None, causal=True),
+                  Sizes(G, D, DP, DT, E, EP, BM, BN), LSEL, NSEL, SHARE, HIDDEN)
