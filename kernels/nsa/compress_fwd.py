@@ -3,18 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_filters
-
-
-@triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
-    cols = tl.arange(0, NP)
-    if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
-    else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
-    return x
+from kernels.tiles import find_tile, load_filters, load_rows
 
 
 @triton.jit

@@ -7,20 +7,14 @@ from kernels.tiles import load_live_rows
 
 
 @triton.jit
-def store_logits(ptr, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX: tl.constexpr):
-    """Gradients of a token's three logits, side by side at ptr, from its gates and their gradients."""
-    if SOFTMAX:
-        mean = gc * dgc + gs * dgs + gw * dgw
-        dac = gc * (dgc - mean) * inv_tau
-        das = gs * (dgs - mean) * inv_tau
-        daw = gw * (dgw - mean) * inv_tau
-    else:
-        dac = gc * (1.0 - gc) * dgc * inv_tau
-        das = gs * (1.0 - gs) * dgs * inv_tau
-        daw = gw * (1.0 - gw) * dgw * inv_tau
-    tl.store(ptr, dac.to(ptr.dtype.element_ty), mask=live)
-    tl.store(ptr + 1, das.to(ptr.dtype.element_ty), mask=live)
-    tl.store(ptr + 2, daw.to(ptr.dtype.element_ty), mask=live)
+def store_logits(ptr, gates, changes, inv_tau, live, SOFTMAX: tl.constexpr):
+    """Gradients of the three logits of each token, side by side at ptr [BT], from its gates and their gradients, three tensors [BT] each."""
+    mean = gates[0] * changes[0] + gates[1] * changes[1] + gates[2] * changes[2] if SOFTMAX else 0.0
+    logits = ()
+    for i in tl.static_range(0, 3):
+        logits += ((gates[i] * (changes[i] - mean) if SOFTMAX else gates[i] * (1.0 - gates[i]) * changes[i]) * inv_tau,)
+    for i in tl.static_range(0, 3):
+        tl.store(ptr + i, logits[i].to(ptr.dtype.element_ty), mask=live)
 
 
 @triton.jit
@@ -88,7 +82,7 @@ def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv
     tl.store(DELTA + row, dc, mask=own)
     tl.store(DELTA + far + row, ds, mask=own)
     tl.store(DELTA + 2 * far + row, dw, mask=own)
-    store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX)
+    store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, (gc, gs, gw), (dgc, dgs, dgw), inv_tau, live, SOFTMAX)
 
 
 # tessera: types("DO OC OS OW DOC DOS DOW DLOGITS: *TYPE:16", "GATES DELTA: *fp32:16", "T sgt sgh slt slh: i32", "inv_tau: fp32", "s*: i32:16")
@@ -140,4 +134,4 @@ def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, s
         tl.store(DOC + out, (gc[:, None] * do).to(DOC.dtype.element_ty), mask=keep)
         tl.store(DOS + out, (gs[:, None] * do).to(DOS.dtype.element_ty), mask=keep)
         tl.store(DOW + out, (gw[:, None] * do).to(DOW.dtype.element_ty), mask=keep)
-    store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX)
+    store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, (gc, gs, gw), (dgc, dgs, dgw), inv_tau, live, SOFTMAX)

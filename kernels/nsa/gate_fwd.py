@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import load_live_rows
+from kernels.tiles import load_live_rows, store_rows
 
 
 # tessera: types("OC OS OW LOGITS O: *TYPE:16", "GATES: *fp32:16", "T slt slh sgt sgh: i32", "inv_tau: fp32", "s*: i32:16")
@@ -44,13 +44,10 @@ def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, 
     tl.store(gate, gc, mask=live)
     tl.store(gate + 1, gs, mask=live)
     tl.store(gate + 2, gw, mask=live)
-    e = tl.arange(0, EP)
-    keep = live[:, None] & (e[None, :] < E)
     for g in range(0, G):
         base = token0 * sbt + (group * G + g) * sbh
         oc = load_live_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32)
         os = load_live_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32)
         ow = load_live_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32)
         o = gc[:, None] * oc + gs[:, None] * os + gw[:, None] * ow
-        out = O + token0 * sot + (group * G + g) * soh
-        tl.store(out + (rel * sot)[:, None] + e[None, :], o.to(O.dtype.element_ty), mask=keep)
+        store_rows(O + token0 * sot + (group * G + g) * soh, rel * sot, o, E, EP, live)

@@ -7,7 +7,7 @@ from kernels.tiles import find_tile
 
 
 @triton.jit
-def _later(a, b):
+def later(a, b):
     return tl.maximum(a, b)
 
 
@@ -36,7 +36,7 @@ def sorted_picks(IDX, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: t
     live = (key != NONE) & (key != before)
     upto = tl.cumsum(tl.where(live, 1, 0), 0)
     first = before // BT != key // BT            # the first entry of all has place 0 without it
-    rank = upto - 1 - tl.associative_scan(tl.where(first, upto - 1, 0), 0, _later)
+    rank = upto - 1 - tl.associative_scan(tl.where(first, upto - 1, 0), 0, later)
     last = (key != NONE) & (after // BT != key // BT)
     return start // LSEL + b + key // BT, t0 + key % BT, live, rank, last
 

@@ -6,7 +6,7 @@ section 3.1). p = exp(score - L) is the joint softmax, so a stream's backward pa
 gradients."""
 import triton
 import triton.language as tl
-from kernels.attention.core import LN2, LOG2E
+from kernels.attention.core import LN2, LOG2E, finish
 from kernels.tiles import load_live_rows, store_rows
 
 
@@ -37,11 +37,9 @@ def merge_streams(PART, LSES, SINK, O, LSE, T, plane, rows, sot, soh, slset, sls
         weight = tl.exp2(tl.load(LSES + i * rows + row, mask=live, other=float("-inf")) * LOG2E - base)
         total += weight
         acc += load_live_rows(PART + i * plane, row * E, live, E, EP) * weight[:, None]
-    empty = total == 0.0
-    lse = tl.where(empty, float("-inf"), (base + tl.log2(tl.where(empty, 1.0, total))) * LN2)
-    if SINK is not None:
-        total += tl.exp2(tl.load(SINK + head) * LOG2E - base)
-    store_rows(O + head * soh, t * sot, acc / tl.where(empty, 1.0, total)[:, None], E, EP, live)
+    joint = total if SINK is None else total + tl.exp2(tl.load(SINK + head) * LOG2E - base)
+    value, lse = finish(base, total, acc, joint)
+    store_rows(O + head * soh, t * sot, value, E, EP, live)
     tl.store(LSE + t * slset + head * slseh, lse, mask=live)
 
 

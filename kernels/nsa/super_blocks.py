@@ -4,12 +4,8 @@
 """Matrix products take at least 16 keys: the passes over selected blocks visit super-blocks of PER blocks, and mask by the bits."""
 import triton
 import triton.language as tl
+from kernels.nsa.inverse_index import later
 from kernels.tiles import find_tile
-
-
-@triton.jit
-def latest(a, b):
-    return tl.maximum(a, b)
 
 
 # tessera: types("IDX SUPER BITS CU: *i32:16", "T nseq: i32")
@@ -71,7 +67,7 @@ def inverse_fill_bits(SUPER, BITS, STARTS, INV, CU, T, nseq, nblk, LSEL: tl.cons
     place = tl.arange(0, WIDE)
     before = tl.where(place > 0, tl.gather(key, tl.maximum(place - 1, 0), 0), -1)
     first = before // WIDE != key // WIDE        # the first entry of all has place 0 without it
-    rank = place - tl.associative_scan(tl.where(first, place, 0), 0, latest)
+    rank = place - tl.associative_scan(tl.where(first, place, 0), 0, later)
     block = start // LSEL + b + key // WIDE
     at = tl.load(STARTS + (group * tl.num_programs(0) + tl.program_id(0)) * nblk + block, mask=live, other=0)
     token = key % WIDE // NP
