@@ -5,19 +5,18 @@
 registers; dk and dv are added up in fp32 memory, tile of keys by tile of keys, by the one program that may write there."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_q import LearnedSums, add_learned, log_denominator, probabilities, product_gradient, store_dq, store_learned
-from kernels.attention.core import (Rows, live_keys, load_queries, load_row_values, load_tile, next_visible, query_tile, split_range, step_of,
-                                    tile_positions)
+from kernels.attention.backward_q import add_learned, load_query_rows, no_sums, probabilities, product_gradient, store_dq, store_learned
+from kernels.attention.core import Rows, counted_keys, load_tile, query_tile, tile_positions, visit_keys
 from kernels.tiles import load_live_rows, store_rows
 
 
 @triton.jit
-def add_to_keys(x, a, b, n, past, tile, N: tl.constexpr, NP: tl.constexpr, RUNS: tl.constexpr):
-    """Adds a^T b, [BN, NP], to rows n .. n+BN-1 of the sequence's keys in x, or with RUNS to rows n [BN], those before `past`."""
+def add_to_keys(x, a, b, n, tile, N: tl.constexpr, NP: tl.constexpr, RUNS: tl.constexpr):
+    """Adds a^T b, [BN, NP], to rows n .. n+BN-1 of the sequence's keys in x, or with RUNS to rows n [BN], which all differ."""
     if RUNS:
         base = x.ptr + tile.key0.to(tl.int64) * x.token + tile.group * x.head
         offs = n.to(tl.int64) * x.token
-        live = n < past
+        live = n < tile.keys
     else:
         key = tl.arange(0, a.shape[1])
         base = x.ptr + (tile.key0 + n).to(tl.int64) * x.token + tile.group * x.head
@@ -27,66 +26,35 @@ def add_to_keys(x, a, b, n, past, tile, N: tl.constexpr, NP: tl.constexpr, RUNS:
 
 
 @triton.jit
-def key_step(q, do, k, v, dk, dv, tile, n, past, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED: tl.constexpr):
-    """Adds to all gradients what the tile's queries and keys n .. n+BN-1, or with runs keys n [BN] before `past`, contribute."""
+def key_step(inputs, state, tile, n, extra, pattern, size, MASKED: tl.constexpr):
+    """Adds to all gradients what the tile's queries and keys n .. n+BN-1, or with runs keys n [BN], contribute. inputs are QueryRows, k, v, dk, dv and scale; state is dq,
+    [BM, DP], and the sums for the learned numbers."""
+    rows, k, v, dk, dv, scale = inputs
+    dq, sums = state
     RUNS: tl.constexpr = MASKED and size.RUN
     pos = tile_positions(n, size, RUNS)
     k1 = load_tile(k, tile, n, 0, size.D, size.DP, size, RUNS)
     v1 = load_tile(v, tile, n, 0, size.E, size.EP, size, RUNS)
-    keep = None
-    if MASKED:
-        keep = live_keys(tile, pos, extra, pattern, size.G)
-    elif size.BM % size.G != 0:                  # the last rows of every tile are idle
-        keep = tl.broadcast_to(tile.live[:, None], (size.BM, size.BN))
-    s = tl.dot(q, tl.trans(k1))
-    p = probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, size.G)
-    raw = p * (tl.dot(do, tl.trans(v1)) - delta[:, None])
-    add_to_keys(dv, p.to(do.dtype), do, n, past, tile, size.E, size.EP, RUNS)
+    keep = counted_keys(tile, pos, extra, pattern, size, MASKED)
+    s = tl.dot(rows.q, tl.trans(k1))
+    p = probabilities(s, tile, pos, scale, rows.learned, rows.total, keep, extra, pattern, size.G)
+    raw = p * (tl.dot(rows.do, tl.trans(v1)) - rows.delta[:, None])
+    add_to_keys(dv, p.to(rows.do.dtype), rows.do, n, tile, size.E, size.EP, RUNS)
     if pattern.learned_grad is not None:
-        sums = add_learned(sums, s, p, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
-    ds = (product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, size.G) * scale).to(k1.dtype)
-    add_to_keys(dk, ds, q, n, past, tile, size.D, size.DP, RUNS)
+        sums = add_learned(sums, s, p, raw, tile, pos, scale, rows.learned, keep, extra, pattern, size.G)
+    ds = (product_gradient(s, raw, tile, pos, scale, rows.learned, keep, extra, pattern, size.G) * scale).to(k1.dtype)
+    add_to_keys(dk, ds, rows.q, n, tile, size.D, size.DP, RUNS)
     return tl.dot(ds, k1, dq), sums
-
-
-@triton.jit
-def visit_keys(q, do, k, v, dk, dv, tile, first, past, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED: tl.constexpr):
-    """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
-    if MASKED and pattern.visible is not None:
-        n = next_visible(first, past, tile, extra, pattern, size)
-        while n < past:
-            pos, n = step_of(n, past, tile, extra, pattern, size)
-            dq, sums = key_step(q, do, k, v, dk, dv, tile, pos, past, scale, learned, total, delta, dq, sums, extra, pattern, size, True)
-    else:
-        for n in range(first, past, size.BN):
-            dq, sums = key_step(q, do, k, v, dk, dv, tile, n, past, scale, learned, total, delta, dq, sums, extra, pattern, size, MASKED)
-    return dq, sums
 
 
 @triton.jit
 def query_step(q, k, v, do, lse, delta, dq, dk, dv, sink, dsink, learned, dlearned, tile, scale, extra, pattern, size, SPLIT: tl.constexpr):
     """The gradients of the tile's queries, and what the queries contribute to dk and dv."""
-    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
-    do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
-    number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
-    total, share = log_denominator(lse, sink, tile, size.G)
-    change = load_row_values(delta, tile, size.G)
-    head0 = tl.program_id(0) * size.G
-    last = tile.first + size.BM // size.G - 1
-    lowest, full_first, full_past, past = pattern.keys(tile.first, tl.minimum(last, tile.length - 1), tile.length, head0, head0 + size.G - 1, extra)
-    lowest = lowest // size.BN * size.BN
-    sums = LearnedSums(tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM,), tl.float32))
-    acc = tl.zeros((size.BM, size.DP), tl.float32)
-    if SPLIT:
-        full_past = tl.where(last < tile.length, full_past, lowest)     # rows past the end need the mask
-        begin, end = split_range(lowest, full_first, full_past, past, size.BN)
-        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, lowest, begin, scale, number, total, change, acc, sums, extra, pattern, size, True)
-        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, begin, end, scale, number, total, change, acc, sums, extra, pattern, size, False)
-        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, end, past, scale, number, total, change, acc, sums, extra, pattern, size, True)
-    else:
-        acc, sums = visit_keys(q1, do1, k, v, dk, dv, tile, lowest, past, scale, number, total, change, acc, sums, extra, pattern, size, True)
-    store_dq(dq, acc, None, tile, size, 0)
-    store_learned(dsink, dlearned, sums, share, change, tile, size)
+    rows = load_query_rows(q, do, lse, delta, sink, learned, tile, size)
+    value, _, sums = no_sums(size)
+    value, sums = visit_keys(key_step, (rows, k, v, dk, dv, scale), (value, sums), tile, extra, pattern, size, SPLIT, True)
+    store_dq(dq, value, None, tile, size, 0)
+    store_learned(dsink, dlearned, sums, rows, tile, size)
 
 
 @triton.jit

@@ -5,13 +5,18 @@
 import triton
 import triton.language as tl
 from kernels.attention.backward_q import log_denominator, probabilities, product_gradient
-from kernels.attention.core import any_visible, live_keys, load_keys, load_queries, load_row_values, query_tile, split_range, zero_slices
+from kernels.attention.core import (any_visible, counted_keys, load_key_slices, load_keys, load_queries, load_row_values, query_tile, split_range,
+                                    zero_slices)
 from kernels.tiles import find_tile, store_rows
 
 
 @triton.jit
-def query_step(q, do, lse, delta, sink, learned, kt, kt2, vt, tile, n, scale, dk, dk2, dv, extra, pattern, size, MASKED: tl.constexpr):
-    """Adds what a tile of queries contributes to dk / scale and dv of keys n .. n+BN-1."""
+def query_step(inputs, state, tile, n, extra, pattern, size, MASKED: tl.constexpr):
+    """Adds what a tile of queries contributes to `state`: both slices of dk / scale, [BN, DP] and [BN, DT], and dv [BN, EP], of keys n .. n+BN-1.
+    inputs are q, do, lse, delta, sink, learned, the key_columns and scale."""
+    q, do, lse, delta, sink, learned, columns, scale = inputs
+    kt, kt2, vt = columns
+    dk, dk2, dv = state
     pos = n + tl.arange(0, size.BN)
     q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
     do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
@@ -22,11 +27,7 @@ def query_step(q, do, lse, delta, sink, learned, kt, kt2, vt, tile, n, scale, dk
     if size.DT:
         q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT)
         s = tl.dot(q2, kt2, s)
-    keep = None
-    if MASKED:
-        keep = live_keys(tile, pos, extra, pattern, size.G)
-    elif size.BM % size.G != 0:                  # the last rows of every tile are idle
-        keep = tl.broadcast_to(tile.live[:, None], (size.BM, size.BN))
+    keep = counted_keys(tile, pos, extra, pattern, size, MASKED)
     p = probabilities(s, tile, pos, scale, number, total, keep, extra, pattern, size.G)
     dv = tl.dot(tl.trans(p.to(do1.dtype)), do1, dv)
     ds = product_gradient(s, p * (tl.dot(do1, vt) - change[:, None]), tile, pos, scale, number, keep, extra, pattern, size.G)
@@ -37,40 +38,34 @@ def query_step(q, do, lse, delta, sink, learned, kt, kt2, vt, tile, n, scale, dk
 
 
 @triton.jit
-def visit_queries(q, do, lse, delta, sink, learned, kt, kt2, vt, start, length, key0, keys, first, past, n, group, scale, dk, dk2, dv, extra, pattern, size,
-                  MASKED: tl.constexpr):
-    """query_step over the tiles of queries from `first` to `past`. A masked sweep skips the tiles that attend to none of the keys."""
-    for t0 in range(first, past, size.BM // size.G):
-        tile = query_tile(start, length, t0, group, key0, keys, size.G, size.BM, True)
-        if MASKED and pattern.visible is not None:
-            if any_visible(t0, n, length, keys, group, extra, pattern, size, size.BN):
-                dk, dk2, dv = query_step(q, do, lse, delta, sink, learned, kt, kt2, vt, tile, n, scale, dk, dk2, dv, extra, pattern, size, True)
-        else:
-            dk, dk2, dv = query_step(q, do, lse, delta, sink, learned, kt, kt2, vt, tile, n, scale, dk, dk2, dv, extra, pattern, size, MASKED)
-    return dk, dk2, dv
+def key_columns(k, v, key0, keys, n, head, size):
+    """Keys n .. n+BN-1 of key/value head `head` as columns, both slices [DP, BN] and [DT, BN], and the values as columns, [EP, BN]."""
+    k1, k2 = load_key_slices(k, key0, keys, n, head, size)
+    return tl.trans(k1), tl.trans(k2) if size.DT else 0.0, tl.trans(load_keys(v, key0, keys, n, head, 0, size.E, size.EP, size.BN))
 
 
 @triton.jit
-def sum_queries(q, k, v, do, lse, delta, sink, learned, start, length, key0, keys, n, group, lowest, full_first, full_past, past, scale, extra,
-                pattern, size, SPLIT: tl.constexpr):
-    """(dk / scale, its tail, dv) of keys n .. n+BN-1 from the queries lowest .. past-1; all attend to full_first .. full_past-1."""
-    kt = tl.trans(load_keys(k, key0, keys, n, group, 0, size.D, size.DP, size.BN))
-    kt2 = tl.trans(load_keys(k, key0, keys, n, group, size.DP, size.D - size.DP, size.DT, size.BN)) if size.DT else None
-    vt = tl.trans(load_keys(v, key0, keys, n, group, 0, size.E, size.EP, size.BN))
-    dk, dk2 = zero_slices(size.BN, size)
-    dv = tl.zeros((size.BN, size.EP), tl.float32)
-    if SPLIT:
-        begin, end = split_range(lowest, full_first, full_past, past, size.BM // size.G)
-        dk, dk2, dv = visit_queries(q, do, lse, delta, sink, learned, kt, kt2, vt, start, length, key0, keys, lowest, begin, n, group, scale,
-                                    dk, dk2, dv, extra, pattern, size, True)
-        dk, dk2, dv = visit_queries(q, do, lse, delta, sink, learned, kt, kt2, vt, start, length, key0, keys, begin, end, n, group, scale,
-                                    dk, dk2, dv, extra, pattern, size, False)
-        dk, dk2, dv = visit_queries(q, do, lse, delta, sink, learned, kt, kt2, vt, start, length, key0, keys, end, past, n, group, scale,
-                                    dk, dk2, dv, extra, pattern, size, True)
-    else:
-        dk, dk2, dv = visit_queries(q, do, lse, delta, sink, learned, kt, kt2, vt, start, length, key0, keys, lowest, past, n, group, scale,
-                                    dk, dk2, dv, extra, pattern, size, True)
-    return dk, dk2, dv
+def no_queries(size):
+    """The state of query_step before the first query."""
+    dk, tail = zero_slices(size.BN, size)
+    return dk, tail, tl.zeros((size.BN, size.EP), tl.float32)
+
+
+@triton.jit
+def sum_queries(inputs, start, length, key0, keys, n, group, lowest, full_first, full_past, past, extra, pattern, size, SPLIT: tl.constexpr):
+    """The state of query_step for keys n .. n+BN-1 after the queries lowest .. past-1; all attend to full_first .. full_past-1. A masked
+    sweep skips the tiles of queries that attend to none of the keys."""
+    state = no_queries(size)
+    bounds = split_range(lowest, full_first, full_past, past, size.BM // size.G, SPLIT)
+    for i in tl.static_range(0, 3 if SPLIT else 1):
+        for t0 in range(bounds[i], bounds[i + 1], size.BM // size.G):
+            tile = query_tile(start, length, t0, group, key0, keys, size.G, size.BM, True)
+            if i != 1 and pattern.visible is not None:
+                if any_visible(t0, n, length, keys, group, extra, pattern, size, size.BN):
+                    state = query_step(inputs, state, tile, n, extra, pattern, size, True)
+            else:
+                state = query_step(inputs, state, tile, n, extra, pattern, size, i != 1)
+    return state
 
 
 @triton.jit
@@ -81,6 +76,14 @@ def store_key_rows(x, first, group, value, tail, live, SKIP: tl.constexpr, D: tl
     store_rows(base, offs, value, D, DP, live)
     if DT:
         store_rows(base + DP, offs, tail, D - DP, DT, live)
+
+
+@triton.jit
+def store_gradients(dk, dv, first, group, sums, scale, live, SKIP: tl.constexpr, size):
+    """Stores dk and dv of BN keys from row `first` on, where `live` is set: the state of query_step, with dk times `scale`. dv begins at column
+    SKIP of its rows."""
+    store_key_rows(dk, first, group, sums[0] * scale, sums[1] * scale, live, 0, size.D, size.DP, size.DT)
+    store_key_rows(dv, first, group, sums[2], None, live, SKIP, size.E, size.EP, 0)
 
 
 @triton.jit
@@ -103,8 +106,7 @@ def gradient_of_keys(q, k, v, do, lse, delta, dk, dv, sink, learned, start, leng
     head0 = tl.program_id(0) * size.G
     lowest, full_first, full_past, past = pattern.queries(n, tl.minimum(n + size.BN, length) - 1, length, head0, head0 + size.G - 1,
                                                           extra)
-    sum1, sum2, sumv = sum_queries(q, k, v, do, lse, delta, sink, learned, start, length, start, length, n, group, lowest, full_first, full_past,
-                                   past, scale, extra, pattern, size, SPLIT)
-    live = n + tl.arange(0, size.BN) < length
-    store_key_rows(dk, start + n, group, sum1 * scale, sum2 * scale, live, 0, size.D, size.DP, size.DT)
-    store_key_rows(dv, start + n, group, sumv, None, live, 0, size.E, size.EP, 0)
+    columns = key_columns(k, v, start, length, n, group, size)
+    sums = sum_queries((q, do, lse, delta, sink, learned, columns, scale), start, length, start, length, n, group, lowest, full_first, full_past,
+                       past, extra, pattern, size, SPLIT)
+    store_gradients(dk, dv, start + n, group, sums, scale, n + tl.arange(0, size.BN) < length, 0, size)

@@ -7,22 +7,23 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.core import (LOG2E, change_scores, dot_slices, key_range, load_queries, load_row_values, load_tile, next_visible,
-                                    query_tile, row_pointer, split_range, step_of, store_row_values, tile_positions, visible_keys, zero_slices)
+from kernels.attention.core import (LOG2E, change_scores, dot_slices, key_range, load_queries, load_query_slices, load_row_values, load_tile,
+                                    query_tile, row_pointer, store_row_values, tile_positions, visible_keys, visit_keys, zero_slices)
 from kernels.tiles import add_rows, find_tile
 
 
 @triton.jit
-def log_denominator(lse, sink, tile, G: tl.constexpr):
+def log_denominator(lse, sink, tile, G: tl.constexpr, COMPLETE: tl.constexpr = False):
     """Base-2 logarithm of each row's denominator, [BM], and the share of the sink in it, [BM] (0 without a sink, and where the denominator
-    is 0 or infinite: o is 0 there, and so is the sink's gradient)."""
+    is 0 or infinite: o is 0 there, and so is the sink's gradient). COMPLETE: lse contains the sink."""
     total = load_row_values(lse, tile, G) * LOG2E
     share = 0.0
     if sink is not None:
         score = load_row_values(sink, tile, G) * LOG2E
-        top = tl.maximum(total, score)
-        top = tl.where(tl.abs(top) == float("inf"), 0.0, top)
-        total = top + tl.log2(tl.exp2(total - top) + tl.exp2(score - top))
+        if not COMPLETE:
+            top = tl.maximum(total, score)
+            top = tl.where(tl.abs(top) == float("inf"), 0.0, top)
+            total = top + tl.log2(tl.exp2(total - top) + tl.exp2(score - top))
         share = tl.where(tl.abs(total) == float("inf"), 0.0, tl.exp2(score - total))
     return total, share
 
@@ -52,11 +53,40 @@ def product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, G:
     return ds
 
 
+class QueryRows(NamedTuple):
+    """What the backward pass reads of the rows of a tile of queries."""
+    q: tl.tensor        # [BM, DP]
+    q2: tl.tensor       # [BM, DT], or 0.0 where the first slice holds all columns
+    do: tl.tensor       # [BM, EP]
+    learned: tl.tensor  # [BM, 1] the learned number, or 0.0 where there is no such number
+    total: tl.tensor    # [BM] log_denominator
+    share: tl.tensor    # [BM] of the sink in the denominator, or 0.0 without a sink
+    delta: tl.tensor    # [BM]
+
+
+@triton.jit
+def load_query_rows(q, do, lse, delta, sink, learned, tile, size, COMPLETE: tl.constexpr = False):
+    """The QueryRows of a tile; sink and learned may be None, COMPLETE as in log_denominator."""
+    q1, q2 = load_query_slices(q, tile, size)
+    do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
+    number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else 0.0
+    total, share = log_denominator(lse, sink, tile, size.G, COMPLETE)
+    return QueryRows(q1, q2, do1, number, total, share, load_row_values(delta, tile, size.G))
+
+
 class LearnedSums(NamedTuple):
     """Sums over the keys of each row, [BM], from which the gradient of the learned number follows; raw is p * (dp - delta)."""
     raw: tl.tensor
     slope: tl.tensor    # of p * d score / d learned
     product: tl.tensor  # of raw * d score / d learned
+
+
+@triton.jit
+def no_sums(size):
+    """The state of key_step before the first key: both slices of dq / scale, [BM, DP] and [BM, DT], and the sums for the learned numbers."""
+    zeros = tl.zeros((size.BM,), tl.float32)
+    dq, tail = zero_slices(size.BM, size)
+    return dq, tail, LearnedSums(zeros, zeros, zeros)
 
 
 @triton.jit
@@ -81,10 +111,11 @@ def learned_gradient(sums, share, delta):
 
 
 @triton.jit
-def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr,
-             SCORES_FIRST: tl.constexpr = False):
-    """Adds what keys n .. n+BN-1, or with runs keys n [BN], contribute to dq / scale and to the sums for the learned numbers. SCORES_FIRST is the order for few
-    rows: with two slices, tiles of many rows need fewer registers if do v^T comes before q k^T."""
+def key_step(inputs, state, tile, n, extra, pattern, size, MASKED: tl.constexpr, SCORES_FIRST: tl.constexpr = False):
+    """Adds what keys n .. n+BN-1, or with runs keys n [BN], contribute to dq / scale and to the sums for the learned numbers, `state`. inputs are QueryRows, k, v and scale.
+    SCORES_FIRST is the order for few rows: with two slices, tiles of many rows need fewer registers if do v^T comes before q k^T."""
+    rows, k, v, scale = inputs
+    dq, dq2, sums = state
     RUNS: tl.constexpr = MASKED and size.RUN
     pos = tile_positions(n, size, RUNS)
     k1 = load_tile(k, tile, n, 0, size.D, size.DP, size, RUNS)
@@ -92,36 +123,22 @@ def key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, su
     keep = visible_keys(tile, pos, extra, pattern, size.G) if MASKED else None
     k2 = load_tile(k, tile, n, size.DP, size.D - size.DP, size.DT, size, RUNS) if size.DT else None
     if size.DT and not SCORES_FIRST:
-        dp = tl.dot(do, tl.trans(v1))
-        s = tl.dot(q, tl.trans(k1), tl.dot(q2, tl.trans(k2)))
-        p = probabilities(s, tile, pos, scale, learned, total, None, extra, pattern, size.G)
-        raw = p * (dp - delta[:, None])
+        dp = tl.dot(rows.do, tl.trans(v1))
+        s = tl.dot(rows.q, tl.trans(k1), tl.dot(rows.q2, tl.trans(k2)))
+        p = probabilities(s, tile, pos, scale, rows.learned, rows.total, None, extra, pattern, size.G)
+        raw = p * (dp - rows.delta[:, None])
         if MASKED:
             raw = tl.where(keep, raw, 0.0)
     else:
-        s = dot_slices(q, q2, k1, k2)
-        p = probabilities(s, tile, pos, scale, learned, total, keep, extra, pattern, size.G)
-        raw = p * (tl.dot(do, tl.trans(v1)) - delta[:, None])
-    ds = product_gradient(s, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
+        s = dot_slices(rows.q, rows.q2, k1, k2, size.DT)
+        p = probabilities(s, tile, pos, scale, rows.learned, rows.total, keep, extra, pattern, size.G)
+        raw = p * (tl.dot(rows.do, tl.trans(v1)) - rows.delta[:, None])
+    ds = product_gradient(s, raw, tile, pos, scale, rows.learned, keep, extra, pattern, size.G)
     if pattern.learned_grad is not None:
-        sums = add_learned(sums, s, p, raw, tile, pos, scale, learned, keep, extra, pattern, size.G)
+        sums = add_learned(sums, s, p, raw, tile, pos, scale, rows.learned, keep, extra, pattern, size.G)
     dq = tl.dot(ds.to(k1.dtype), k1, dq)
     if size.DT:
         dq2 = tl.dot(ds.to(k1.dtype), k2, dq2)
-    return dq, dq2, sums
-
-
-@triton.jit
-def visit_keys(q, q2, do, k, v, tile, first, past, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED: tl.constexpr):
-    """key_step over the tiles of keys from `first` to `past`. A masked sweep skips the tiles that no query attends to."""
-    if MASKED and pattern.visible is not None:
-        n = next_visible(first, past, tile, extra, pattern, size)
-        while n < past:
-            pos, n = step_of(n, past, tile, extra, pattern, size)
-            dq, dq2, sums = key_step(q, q2, do, k, v, tile, pos, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, True)
-    else:
-        for n in range(first, past, size.BN):
-            dq, dq2, sums = key_step(q, q2, do, k, v, tile, n, scale, learned, total, delta, dq, dq2, sums, extra, pattern, size, MASKED)
     return dq, dq2, sums
 
 
@@ -135,12 +152,12 @@ def store_dq(dq, value, tail, tile, size, ACCUMULATE: tl.constexpr):
 
 
 @triton.jit
-def store_learned(dsink, dlearned, sums, share, delta, tile, size):
+def store_learned(dsink, dlearned, sums, rows, tile, size):
     """Stores the gradients of the tile's sink and learned number, unless they are None."""
     if dsink is not None:
-        store_row_values(dsink, -share * delta, tile, size.G)
+        store_row_values(dsink, -rows.share * rows.delta, tile, size.G)
     if dlearned is not None:
-        store_row_values(dlearned, learned_gradient(sums, share, delta), tile, size.G)
+        store_row_values(dlearned, learned_gradient(sums, rows.share, rows.delta), tile, size.G)
 
 
 @triton.jit
@@ -156,35 +173,15 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
     key0, keys = key_range(KEYS, sequence, start, length)
     tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), key0, keys, size.G, size.BM)
     # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
-    gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, tile, first, length, scale,
+    gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, tile, scale,
                      pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence), pattern, size, SPLIT, ACCUMULATE)
 
 
 @triton.jit
-def gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, tile, first, length, scale, extra, pattern, size,
-                     SPLIT: tl.constexpr, ACCUMULATE: tl.constexpr):
-    """`backward_q` for the tile of queries from position `first` of a sequence of `length` tokens on."""
-    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
-    q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
-    do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
-    number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
-    total, share = log_denominator(lse, sink, tile, size.G)
-    change = load_row_values(delta, tile, size.G)
-    head0 = tl.program_id(1) * size.G
-    lowest, full_first, full_past, past = pattern.keys(first, tl.minimum(first + size.BM // size.G, length) - 1, length, head0,
-                                                       head0 + size.G - 1, extra)
-    lowest = lowest // size.BN * size.BN
-
-    sum1, sum2 = zero_slices(size.BM, size)
-    row = tl.zeros((size.BM,), tl.float32)
-    row = LearnedSums(row, row, row)
-    if SPLIT:
-        begin, end = split_range(lowest, full_first, full_past, past, size.BN)
-        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, lowest, begin, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
-        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, begin, end, scale, number, total, change, sum1, sum2, row, extra, pattern, size, False)
-        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, end, past, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
-    else:
-        sum1, sum2, row = visit_keys(q1, q2, do1, k, v, tile, lowest, past, scale, number, total, change, sum1, sum2, row, extra, pattern, size, True)
-
-    store_dq(dq, sum1 * scale, sum2 * scale, tile, size, ACCUMULATE)
-    store_learned(dsink, dlearned, row, share, change, tile, size)
+def gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, tile, scale, extra, pattern, size, SPLIT: tl.constexpr,
+                     ACCUMULATE: tl.constexpr):
+    """`backward_q` for one tile of queries."""
+    rows = load_query_rows(q, do, lse, delta, sink, learned, tile, size)
+    value, tail, sums = visit_keys(key_step, (rows, k, v, scale), no_sums(size), tile, extra, pattern, size, SPLIT)
+    store_dq(dq, value * scale, tail * scale, tile, size, ACCUMULATE)
+    store_learned(dsink, dlearned, sums, rows, tile, size)

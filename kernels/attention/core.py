@@ -96,6 +96,13 @@ def load_queries(x, tile, G: tl.constexpr, SKIP: tl.constexpr, N: tl.constexpr, 
 
 
 @triton.jit
+def load_query_slices(x, tile, size):
+    """Both slices of the tile's rows of x, [BM, DP] and [BM, DT]; the second is 0.0 where the first holds all columns."""
+    head = load_queries(x, tile, size.G, 0, size.D, size.DP)
+    return head, load_queries(x, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else 0.0
+
+
+@triton.jit
 def load_row_values(x, tile, G: tl.constexpr):
     """One number for each row of the tile, [BM]."""
     base, offs = row_pointer(x, tile, G)
@@ -126,11 +133,22 @@ def load_keys(x, key0, keys, n, group, SKIP: tl.constexpr, N: tl.constexpr, NP: 
 
 
 @triton.jit
-def split_range(first, full_first, full_past, past, STEP: tl.constexpr):
-    """Of the tiles of STEP entries from `first` on: where the wholly visible ones begin and end. Both are `first` where there are none."""
-    begin = first + (tl.maximum(full_first - first, 0) + STEP - 1) // STEP * STEP
-    end = first + tl.maximum(tl.minimum(full_past, past) - first, 0) // STEP * STEP
-    return tl.where(begin < end, begin, first), tl.where(begin < end, end, first)
+def load_key_slices(x, key0, keys, n, group, size):
+    """Both slices of keys n .. n+BN-1 of x, [BN, DP] and [BN, DT]; the second is 0.0 where the first holds all columns."""
+    head = load_keys(x, key0, keys, n, group, 0, size.D, size.DP, size.BN)
+    return head, load_keys(x, key0, keys, n, group, size.DP, size.D - size.DP, size.DT, size.BN) if size.DT else 0.0
+
+
+@triton.jit
+def split_range(first, full_first, full_past, past, STEP: tl.constexpr, SPLIT: tl.constexpr):
+    """Bounds of the sweeps over the tiles of STEP entries from `first` to `past`: one sweep that masks, or with SPLIT three, the second of
+    which visits the wholly visible tiles. Without such tiles the first two sweeps are empty."""
+    bounds = (first, past)
+    if SPLIT:
+        begin = first + (tl.maximum(full_first - first, 0) + STEP - 1) // STEP * STEP
+        end = first + tl.maximum(tl.minimum(full_past, past) - first, 0) // STEP * STEP
+        bounds = (first, tl.where(begin < end, begin, first), tl.where(begin < end, end, first), past)
+    return bounds
 
 
 @triton.jit
@@ -154,14 +172,24 @@ def visible_keys(tile, pos, extra, pattern, G: tl.constexpr):
 
 
 @triton.jit
-def live_keys(tile, pos, extra, pattern, G: tl.constexpr):
-    """visible_keys of the live rows; other rows attend to none."""
-    if pattern.idle:
+def counted_keys(tile, pos, extra, pattern, size, MASKED: tl.constexpr):
+    """Which keys count for the gradients of keys, [BM, BN]: those that a live row attends to, which are all of them without MASKED. None if all
+    count for all rows."""
+    keep = None
+    if MASKED and pattern.idle:
         hidden = Tile(tile.start, tile.length, tile.first, tile.group, tl.where(tile.live, tile.t, -1), tile.row, tile.live, tile.key0, tile.keys)
-        shown = visible_keys(hidden, pos, extra, pattern, G)
-    else:
-        shown = visible_keys(tile, pos, extra, pattern, G) & tile.live[:, None]
-    return shown
+        keep = visible_keys(hidden, pos, extra, pattern, size.G)
+    elif MASKED:
+        keep = visible_keys(tile, pos, extra, pattern, size.G) & tile.live[:, None]
+    elif size.BM % size.G != 0:                  # the last rows of every tile are idle
+        keep = tl.broadcast_to(tile.live[:, None], (size.BM, size.BN))
+    return keep
+
+
+@triton.jit
+def load_tile_slices(x, tile, n, size, RUNS: tl.constexpr):
+    """load_tile of both slices of keys, [BN, DP] and [BN, DT]; the second is 0.0 where the first holds all columns."""
+    return load_tile(x, tile, n, 0, size.D, size.DP, size, RUNS), load_tile(x, tile, n, size.DP, size.D - size.DP, size.DT, size, RUNS) if size.DT else 0.0
 
 
 @triton.jit
@@ -231,6 +259,31 @@ def load_tile(x, tile, n, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr,
 
 
 @triton.jit
+def visit_keys(step, inputs, state, tile, extra, pattern, size, SPLIT: tl.constexpr, IDLE: tl.constexpr = False):
+    """`state` after step(inputs, state, tile, n, extra, pattern, size, MASKED) for every tile of keys n .. n+BN-1 that the tile's queries
+    may attend to; with runs, n are the positions [BN] of a masked tile. SPLIT gives the keys that all queries attend to a loop without masks; a masked loop skips the tiles that no query attends to.
+    IDLE: rows that are not live need the mask."""
+    BT: tl.constexpr = size.BM // size.G
+    head0 = tile.group.to(tl.int32) * size.G
+    lowest, full_first, full_past, past = pattern.keys(tile.first, tl.minimum(tile.first + BT, tile.length) - 1, tile.length, head0,
+                                                       head0 + size.G - 1, extra)
+    lowest = lowest // size.BN * size.BN
+    if SPLIT and IDLE:
+        full_past = tl.where(tile.first + BT <= tile.length, full_past, lowest)
+    bounds = split_range(lowest, full_first, full_past, past, size.BN, SPLIT)
+    for i in tl.static_range(0, 3 if SPLIT else 1):
+        if i != 1 and pattern.visible is not None:
+            n = next_visible(bounds[i], bounds[i + 1], tile, extra, pattern, size)
+            while n < bounds[i + 1]:
+                pos, n = step_of(n, bounds[i + 1], tile, extra, pattern, size)
+                state = step(inputs, state, tile, pos, extra, pattern, size, True)
+        else:
+            for n in range(bounds[i], bounds[i + 1], size.BN):
+                state = step(inputs, state, tile, n, extra, pattern, size, i != 1)
+    return state
+
+
+@triton.jit
 def zero_slices(ROWS: tl.constexpr, size):
     """Sums of both slices, [ROWS, DP] and [ROWS, DT]; the second is 0.0 where the first holds all columns."""
     tail = tl.zeros((ROWS, size.DT), tl.float32) if size.DT else 0.0
@@ -239,8 +292,8 @@ def zero_slices(ROWS: tl.constexpr, size):
 
 @triton.jit
 def no_keys(size):
-    """The state of softmax_step before the first key."""
-    return tl.full((size.BM,), float("-inf"), tl.float32), tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM, size.EP), tl.float32)
+    """acc, peak and total of softmax_step before the first key."""
+    return tl.zeros((size.BM, size.EP), tl.float32), tl.full((size.BM,), float("-inf"), tl.float32), tl.zeros((size.BM,), tl.float32)
 
 
 @triton.jit
@@ -267,10 +320,10 @@ def finish(peak, total, acc, weight):
 
 
 @triton.jit
-def dot_slices(q, q2, k, k2):
-    """q k^T from the two slices of both; the second is None where one holds all columns."""
+def dot_slices(q, q2, k, k2, DT: tl.constexpr):
+    """q k^T from the two slices of both; the second is not read where DT is 0."""
     s = tl.dot(q, tl.trans(k))
-    if q2 is not None:
+    if DT:
         s = tl.dot(q2, tl.trans(k2), s)
     return s
 

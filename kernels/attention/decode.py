@@ -5,9 +5,8 @@
 tokens at positions begin .. end-1 of each of B sequences; k [B, H, C, D] and v [B, H, C, E] of the C >= end positions of the cache."""
 import triton
 import triton.language as tl
-from kernels.attention.core import LOG2E, Rows, finish, load_queries, load_row_values, query_tile, row_pointer, split_range
-from kernels.attention.forward import visit_keys
-from kernels.tiles import store_rows
+from kernels.attention.core import Rows, query_tile
+from kernels.attention.forward import forward_tile
 
 
 @triton.jit
@@ -26,39 +25,9 @@ def decode(q, k, v, o, strides, sink, learned, begin, end, scale, pattern, size)
     tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     first = begin + tl.program_id(0) * (size.BM // size.G)
     tile = query_tile(0 - begin, end, first, tl.program_id(1).to(tl.int64), begin * 0, end, size.G, size.BM)
-    rows = of_sequence(q, strides[0])
-    keys = of_sequence(k, strides[1])
-    values = of_sequence(v, strides[2])
-    q1 = load_queries(rows, tile, size.G, 0, size.D, size.DP)
-    q2 = load_queries(rows, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
     # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
-    decode_tile(q1, q2, keys, values, of_sequence(o, strides[3]), sink, learned, tile, first, end, scale,
-                pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(2)), pattern, size)
-
-
-@triton.jit
-def decode_tile(q1, q2, keys, values, o, sink, learned, tile, first, end, scale, extra, pattern, size):
-    """`decode` for the tile of new tokens from position `first` on, with queries q1 and q2, of a cache of `end` tokens."""
-    number = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
-    head0 = tl.program_id(1) * size.G
-    lowest, full_first, full_past, past = pattern.keys(first, tl.minimum(first + size.BM // size.G, end) - 1, end, head0,
-                                                       head0 + size.G - 1, extra)
-    lowest = lowest // size.BN * size.BN
-    middle, after = split_range(lowest, full_first, full_past, past, size.BN)
-
-    peak = tl.full((size.BM,), float("-inf"), tl.float32)
-    total = tl.zeros((size.BM,), tl.float32)
-    acc = tl.zeros((size.BM, size.EP), tl.float32)
-    peak, total, acc = visit_keys(q1, q2, keys, values, tile, lowest, middle, scale, number, peak, total, acc, extra, pattern, size, True)
-    peak, total, acc = visit_keys(q1, q2, keys, values, tile, middle, after, scale, number, peak, total, acc, extra, pattern, size, False)
-    peak, total, acc = visit_keys(q1, q2, keys, values, tile, after, past, scale, number, peak, total, acc, extra, pattern, size, True)
-
-    weight = total
-    if sink is not None:
-        weight = total + tl.exp2(load_row_values(sink, tile, size.G) * LOG2E - peak)
-    value, sums = finish(peak, total, acc, weight)
-    base, offs = row_pointer(o, tile, size.G)
-    store_rows(base, offs, value, size.E, size.EP, tile.live)
+    forward_tile(of_sequence(q, strides[0]), of_sequence(k, strides[1]), of_sequence(v, strides[2]), of_sequence(o, strides[3]), None, sink, learned,
+                 tile, scale, pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(2)), pattern, size, 1)
 
 
 @triton.jit

@@ -6,9 +6,9 @@ that file. lse and delta are those of the complete softmax, with its sink. LISTS
 inverse_index.py, PART as in bwd_sum.py."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_kv import query_step, store_key_rows
-from kernels.attention.backward_q import LearnedSums, key_step, store_dq, store_learned
-from kernels.attention.core import LOG2E, Rows, Tile, load_keys, load_queries, load_row_values, query_tile, zero_slices
+from kernels.attention.backward_kv import key_columns, no_queries, query_step, store_gradients
+from kernels.attention.backward_q import key_step, load_query_rows, no_sums, store_dq, store_learned
+from kernels.attention.core import Rows, Tile, query_tile
 from kernels.nsa.select_lists import keys_of_list, list_entry
 from kernels.tiles import find_tile
 
@@ -28,17 +28,8 @@ def backward_q_lists(q, k, v, LISTS, COUNTS, do, lse, delta, dq, sink, learned, 
     if first >= length:
         return
     tile = query_tile(start, length, first, group, start, length, size.G, size.BM, True)
-    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
-    q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
-    do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
-    value = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
-    total = load_row_values(lse, tile, size.G) * LOG2E
-    change = load_row_values(delta, tile, size.G)
-    share = 0.0                                             # of the sink in the denominator
-    if sink is not None:
-        share = tl.where(tl.abs(total) == float("inf"), 0.0, tl.exp2(load_row_values(sink, tile, size.G) * LOG2E - total))
-    sum1, sum2 = zero_slices(size.BM, size)
-    sums = LearnedSums(tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM,), tl.float32), tl.zeros((size.BM,), tl.float32))
+    rows = load_query_rows(q, do, lse, delta, sink, learned, tile, size, True)
+    state = no_sums(size)
     entry = group * tl.num_programs(0) + number
     entries = LISTS + entry * (BT * NSEL)
     steps = tl.load(COUNTS + entry) * STEPS
@@ -46,12 +37,13 @@ def backward_q_lists(q, k, v, LISTS, COUNTS, do, lse, delta, dq, sink, learned, 
     for i in range(0, steps):
         ahead = tl.load(entries + (i + 1) // STEPS, mask=i + 1 < steps, other=0)
         block, newest = list_entry(pair, tile, HIDDEN)
-        sum1, sum2, sums = key_step(q1, q2, do1, keys_of_list(k, group, SHARE), keys_of_list(v, group, SHARE), tile,
-                                    block * LSEL + i % STEPS * size.BN, scale, value, total, change, sum1, sum2, sums,
-                                    (newest, (block + 1) * LSEL if LSEL % size.BN else None, pattern.inputs), pattern, size, True)
+        state = key_step((rows, keys_of_list(k, group, SHARE), keys_of_list(v, group, SHARE), scale), state, tile,
+                         block * LSEL + i % STEPS * size.BN, (newest, (block + 1) * LSEL if LSEL % size.BN else None, pattern.inputs),
+                         pattern, size, True)
         pair = ahead
-    store_dq(dq, sum1 * scale, sum2 * scale, tile, size, ACCUMULATE)
-    store_learned(None, dlearned, sums, share, change, tile, size)
+    value, tail, sums = state
+    store_dq(dq, value * scale, tail * scale, tile, size, ACCUMULATE)
+    store_learned(None, dlearned, sums, rows, tile, size)
 
 
 @triton.jit
@@ -76,14 +68,11 @@ def backward_kv_lists(q, k, v, do, lse, delta, PTR, INV, PART, dk, dv, learned, 
         return
     bound = tl.minimum(first + LSEL, length)
     head = group // SHARE if SHARE > 1 else group
-    kt = tl.trans(load_keys(k, start, length, n, head, 0, size.D, size.DP, size.BN))
-    kt2 = tl.trans(load_keys(k, start, length, n, head, size.DP, size.D - size.DP, size.DT, size.BN)) if size.DT else None
-    vt = tl.trans(load_keys(v, start, length, n, head, 0, size.E, size.EP, size.BN))
+    columns = key_columns(k, v, start, length, n, head, size)
     entries = tl.minimum(listed - r0, CHUNK)
     tokens = INV + group * T * NSEL + entry0 + r0
     rows = tl.arange(0, size.BM)
-    sum1, sum2 = zero_slices(size.BN, size)
-    sumv = tl.zeros((size.BN, size.EP), tl.float32)
+    state = no_queries(size)
     for r in range(0, entries, BT):
         t = tl.load(tokens + tl.minimum(r + rows // size.G, entries - 1))
         bits = (t >> 32).to(tl.int32)[:, None] if SUB else None
@@ -91,14 +80,12 @@ def backward_kv_lists(q, k, v, do, lse, delta, PTR, INV, PART, dk, dv, learned, 
         live = rows // size.G < tl.minimum(BT, entries - r)
         newest = tl.where(live, tl.minimum(t - HIDDEN if HIDDEN else t, bound - 1), -1)[:, None]    # idle rows see nothing
         tile = Tile(start, length, 0, group, t.to(tl.int64), rows % size.G, live, start, length)    # listed tokens may lie far apart
-        sum1, sum2, sumv = query_step(q, do, lse, delta, None, learned, kt, kt2, vt, tile, n, scale, sum1, sum2, sumv,
-                                      (newest, first, bits, SUB) if SUB else (newest, None, pattern.inputs), pattern, size, True)
+        state = query_step((q, do, lse, delta, None, learned, columns, scale), state, tile, n,
+                           (newest, first, bits, SUB) if SUB else (newest, None, pattern.inputs), pattern, size, True)
     shown = n + tl.arange(0, size.BN) < bound
     if listed > CHUNK:
         first_row = (group * (tl.num_programs(1) // STEPS) + chunk) * LSEL + (n - first)
         parts = Rows(PART, size.D + size.E, 0)
-        store_key_rows(parts, first_row, group, sum1, sum2, shown, 0, size.D, size.DP, size.DT)
-        store_key_rows(parts, first_row, group, sumv, None, shown, size.D, size.E, size.EP, 0)
+        store_gradients(parts, parts, first_row, group, state, 1.0, shown, size.D, size)
     else:
-        store_key_rows(dk, start + n, group, sum1 * scale, sum2 * scale, shown, 0, size.D, size.DP, size.DT)
-        store_key_rows(dv, start + n, group, sumv, None, shown, 0, size.E, size.EP, 0)
+        store_gradients(dk, dv, start + n, group, state, scale, shown, 0, size)

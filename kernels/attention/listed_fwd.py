@@ -7,7 +7,7 @@ and COUNTS as in select_lists.py. A query does not attend to the last HIDDEN key
 import triton
 import triton.language as tl
 from kernels.attention.backward_q import probabilities
-from kernels.attention.core import (LOG2E, dot_slices, load_keys, load_queries, load_row_values, no_keys, query_tile, token_rows,
+from kernels.attention.core import (LOG2E, dot_slices, load_key_slices, load_query_slices, load_row_values, no_keys, query_tile, token_rows,
                                     visible_keys)
 from kernels.attention.forward import key_step, store_output
 from kernels.nsa.select_lists import keys_of_list, list_entry
@@ -29,17 +29,30 @@ def forward_lists(q, k, v, LISTS, COUNTS, o, lse, learned, CU, nseq, scale, patt
     if first >= length:
         return
     tile = query_tile(start, length, first, group, start, length, size.G, size.BM)
-    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
-    q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
-    value = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
-    peak, total, acc = no_keys(size)
+    q1, q2 = load_query_slices(q, tile, size)
+    value = load_row_values(learned, tile, size.G)[:, None] if learned is not None else 0.0
+    state = no_keys(size)
     entry = group * tl.num_programs(0) + number
     for i in range(0, tl.load(COUNTS + entry) * STEPS):
         block, newest = list_entry(tl.load(LISTS + entry * (BT * NSEL) + i // STEPS), tile, HIDDEN)
-        peak, total, acc = key_step(q1, q2, keys_of_list(k, group, SHARE), keys_of_list(v, group, SHARE), tile,
-                                    block * LSEL + i % STEPS * size.BN, scale, value, peak, total, acc,
-                                    (newest, (block + 1) * LSEL if LSEL % size.BN else None, pattern.inputs), pattern, size, True)
+        state = key_step((q1, q2, keys_of_list(k, group, SHARE), keys_of_list(v, group, SHARE), scale, value), state, tile,
+                         block * LSEL + i % STEPS * size.BN, (newest, (block + 1) * LSEL if LSEL % size.BN else None, pattern.inputs),
+                         pattern, size, True)
+    acc, peak, total = state
     store_output(o, lse, peak, total, acc, total, tile, size)
+
+
+@triton.jit
+def add_masses(mass, q1, q2, keys, tile, first, newest, scale, learned, total, pattern, size):
+    """mass [BM] plus the sums of exp(score - lse) over the keys first .. newest that each live row attends to; total [BM] is lse in units of
+    log 2."""
+    for n in range(first, newest + 1, size.BN):
+        pos = n + tl.arange(0, size.BN)
+        k1, k2 = load_key_slices(keys, tile.key0, tile.keys, n, tile.group, size)
+        keep = visible_keys(tile, pos, (newest, None, pattern.inputs), pattern, size.G) & tile.live[:, None]
+        p = probabilities(dot_slices(q1, q2, k1, k2, size.DT), tile, pos, scale, learned, total, keep, (newest, None, pattern.inputs), pattern, size.G)
+        mass += tl.sum(p, 1)
+    return mass
 
 
 @triton.jit
@@ -51,8 +64,7 @@ def masses_of_lists(q, k, lse, IDX, MASS, learned, CU, scale, T, nseq, pattern, 
         return
     group = tl.program_id(1).to(tl.int64)
     tile = token_rows(start, length, t, group, size.G, size.BM)
-    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
-    q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
+    q1, q2 = load_query_slices(q, tile, size)
     value = load_row_values(learned, tile, size.G)[:, None] if learned is not None else None
     total = load_row_values(lse, tile, size.G) * LOG2E
     keys = keys_of_list(k, group, SHARE)
@@ -60,13 +72,6 @@ def masses_of_lists(q, k, lse, IDX, MASS, learned, CU, scale, T, nseq, pattern, 
     for r in range(0, NSEL):
         block = tl.load(IDX + row + r)
         block = tl.where((block >= 0) & (block <= t // LSEL), block, -1)
-        past = tl.minimum((block + 1) * LSEL, t + 1)        # -1: an empty range of keys
-        mass = tl.zeros((size.BM,), tl.float32)
-        for n in range(tl.maximum(block, 0) * LSEL, past, size.BN):
-            pos = n + tl.arange(0, size.BN)
-            k1 = load_keys(keys, start, length, n, group, 0, size.D, size.DP, size.BN)
-            k2 = load_keys(keys, start, length, n, group, size.DP, size.D - size.DP, size.DT, size.BN) if size.DT else None
-            keep = visible_keys(tile, pos, (past - 1, None, pattern.inputs), pattern, size.G) & tile.live[:, None]
-            p = probabilities(dot_slices(q1, q2, k1, k2), tile, pos, scale, value, total, keep, (past - 1, None, pattern.inputs), pattern, size.G)
-            mass += tl.sum(p, 1)
+        newest = tl.minimum(block * LSEL + LSEL - 1, t)     # -1: an empty range of keys
+        mass = add_masses(tl.zeros((size.BM,), tl.float32), q1, q2, keys, tile, tl.maximum(block, 0) * LSEL, newest, scale, value, total, pattern, size)
         tl.store(MASS + row + r, tl.sum(mass, 0))

@@ -5,7 +5,7 @@
 (FlashAttention 2, algorithm 2). k and dk [Tc, H, D], v and dv [Tc, H, E]; other shapes as in kernels/attention/core.py. STREAM as in cmp_fwd."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_kv import store_key_rows, sum_queries
+from kernels.attention.backward_kv import key_columns, store_gradients, sum_queries
 from kernels.attention.backward_q import backward_q
 from kernels.attention.configs import DKDV_CONFIGS, DQ_CONFIGS
 from kernels.attention.core import Pattern, Rows, Sizes
@@ -66,16 +66,13 @@ def cmp_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, PA
     share = (length - early + cut - 1) // cut
     begin = tl.maximum(early + part * share, first)
     end = tl.minimum(early + (part + 1) * share, length)
-    sum1, sum2, sumv = sum_queries(q, k, v, do, lse, delta, None, None, start, end, cmp_start, count, n, group, begin, begin, begin, end, scale,
-                                   (L, STRIDE, None),
-                                   Pattern((), compressed_mask, compressed_keys, compressed_queries, causal=True, idle=True),
-                                   Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
+    columns = key_columns(k, v, cmp_start, count, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    sums = sum_queries((q, do, lse, delta, None, None, columns, scale), start, end, cmp_start, count, n, group, begin, begin, begin, end,
+                       (L, STRIDE, None), Pattern((), compressed_mask, compressed_keys, compressed_queries, causal=True, idle=True),
+                       Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
     live = n + tl.arange(0, BN) < count
     if cut > 1:
-        step = tl.num_programs(0) * parts * (D + E)
-        sums = Rows(PART + part * (D + E), step, parts * (D + E))
-        store_key_rows(sums, cmp_start + n, group, sum1, sum2, live, 0, D, DP, DT)
-        store_key_rows(sums, cmp_start + n, group, sumv, None, live, D, E, EP, 0)
+        row = Rows(PART + part * (D + E), tl.num_programs(0) * parts * (D + E), parts * (D + E))
+        store_gradients(row, row, cmp_start + n, group, sums, 1.0, live, D, Sizes(G, D, DP, DT, E, EP, BM, BN))
     else:
-        store_key_rows(dk, cmp_start + n, group, sum1 * scale, sum2 * scale, live, 0, D, DP, DT)
-        store_key_rows(dv, cmp_start + n, group, sumv, None, live, 0, E, EP, 0)
+        store_gradients(dk, dv, cmp_start + n, group, sums, scale, live, 0, Sizes(G, D, DP, DT, E, EP, BM, BN))

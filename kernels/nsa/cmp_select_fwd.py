@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.core import LOG2E, Rows, Sizes, dot_slices, load_queries, no_keys, query_tile
+from kernels.attention.core import LOG2E, Rows, Sizes, dot_slices, load_query_slices, no_keys, query_tile
 from kernels.attention.forward import store_output
 from kernels.attention.masks import compressed_count
 from kernels.selection.top_blocks import keep_best, store_places
@@ -97,17 +97,16 @@ def store_gifts(cells, p, at, BM: tl.constexpr, of):
 @triton.jit
 def attend(q, k, v, tile, sums, ahead, most, begins, slope, size, of):
     """(peak * slope, total, acc) as softmax_step has them, over all compressed tokens of the tile, `most` of which one of its rows sees."""
-    q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
-    q2 = load_queries(q, tile, size.G, size.DP, size.D - size.DP, size.DT) if size.DT else None
+    q1, q2 = load_query_slices(q, tile, size)
     keys = k.ptr + tile.key0.to(tl.int64) * k.token + tile.group * k.head
     values = v.ptr + tile.key0.to(tl.int64) * v.token + tile.group * v.head
     seen = compressed_count(ahead + tile.t, (of.L, of.STRIDE, None))
-    peak, total, acc = no_keys(size)
+    acc, peak, total = no_keys(size)
     for j0 in range(0, begins, of.BJ):
         i, at = tokens_of_blocks(j0, of)
         k1 = load_live_rows(keys, i * k.token, i < most, size.D, size.DP)
         k2 = load_live_rows(keys + size.DP, i * k.token, i < most, size.D - size.DP, size.DT) if size.DT else None
-        s = dot_slices(q1, q2, k1, k2)
+        s = dot_slices(q1, q2, k1, k2, size.DT)
         keep = i[None, :] < seen[:, None]
         if of.R * of.STRIDE != of.LSEL:
             keep = keep & (at < of.LSEL)[None, :]

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.attention.core import LOG2E, dot_slices, finish, softmax_step
-from kernels.tiles import load_rows, pick_block
+from kernels.attention.core import LOG2E, Rows, Sizes, dot_slices, finish, load_query_slices, no_keys, softmax_step, token_rows
+from kernels.tiles import load_rows, pick_block, store_rows
 
 
 # tessera: types("Q K V: *TYPE:16", "IDX: *i32:16", "PART STATE: *fp32:16", "scale: fp32", "first last steps: i32", "s*: i32:16")
@@ -24,18 +24,11 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
     split = tl.program_id(0)
     group = tl.program_id(1).to(tl.int64)
     b = tl.program_id(2).to(tl.int64)
-    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
-    live = tl.arange(0, GP) < G
-    q = load_rows(Q + b * sqb + group * G * sqh, head * sqh, D, DP)
-    q2 = load_rows(Q + b * sqb + group * G * sqh + DP, head * sqh, D - DP, DT) if DT else None
+    tile = token_rows(0, last, last - 1, group, G, GP)       # the token after the keys; its rows have no stride of tokens
+    q1, q2 = load_query_slices(Rows(Q + b * sqb, 0, sqh), tile, Sizes(G, D, DP, DT, E, EP, GP, BN))
     keys = K + b * skb + group * skh
     values = V + b * svb + group * svh
-    slope = scale * LOG2E                        # gives scores the unit log 2
-
-    peak = tl.full((GP,), float("-inf"), tl.float32)
-    total = tl.zeros((GP,), tl.float32)
-    acc = tl.zeros((GP, EP), tl.float32)
-    cols = tl.arange(0, BN)
+    acc, peak, total = no_keys(Sizes(G, D, DP, DT, E, EP, GP, BN))
     for i in range(split * steps, split * steps + steps):
         if LSEL:
             OF_BLOCK: tl.constexpr = (LSEL + BN - 1) // BN
@@ -46,19 +39,18 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
         else:
             n = first + i * BN
             bound = last
-        pos = n + cols
+        pos = n + tl.arange(0, BN)
         key = tl.minimum(pos, last - 1).to(tl.int64)         # keys behind the last repeat it
         k = load_rows(keys, key * skt, D, DP)
         k2 = load_rows(keys + DP, key * skt, D - DP, DT) if DT else None
-        s = tl.where((pos < bound)[None, :], dot_slices(q, q2, k, k2), float("-inf"))
-        peak, total, acc = softmax_step(s, slope, load_rows(values, key * svt, E, EP), peak, total, acc)
+        s = tl.where((pos < bound)[None, :], dot_slices(q1, q2, k, k2, DT), float("-inf"))
+        peak, total, acc = softmax_step(s, scale * LOG2E, load_rows(values, key * svt, E, EP), peak, total, acc)
 
     part = ((b * tl.num_programs(1) + group) * tl.num_programs(0) + split) * G
     rows = tl.arange(0, GP)
-    e = tl.arange(0, EP)
-    tl.store(PART + part * E + (rows * E)[:, None] + e[None, :], acc, mask=live[:, None] & (e[None, :] < E))
-    tl.store(STATE + part * 2 + rows, peak, mask=live)
-    tl.store(STATE + part * 2 + G + rows, total, mask=live)
+    store_rows(PART + part * E, rows * E, acc, E, EP, tile.live)
+    tl.store(STATE + part * 2 + rows, peak, mask=tile.live)
+    tl.store(STATE + part * 2 + G + rows, total, mask=tile.live)
 
 
 # tessera: types("PART STATE LSE: *fp32:16", "O: *TYPE:16", "splits: i32", "s*: i32:16")

@@ -5,9 +5,9 @@
 Shapes as in select_fwd; dq has that of q."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_q import key_step, store_dq
+from kernels.attention.backward_q import key_step, load_query_rows, no_sums, store_dq
 from kernels.attention.configs import TOKEN_CONFIGS
-from kernels.attention.core import LOG2E, Pattern, Rows, Sizes, load_queries, load_row_values, token_rows, zero_slices
+from kernels.attention.core import Pattern, Rows, Sizes, token_rows
 from kernels.attention.masks import bounded_mask
 from kernels.tiles import find_tile
 
@@ -32,16 +32,13 @@ def select_bwd_dq(q: Rows, k: Rows, v: Rows, IDX, do: Rows, lse: Rows, delta: Ro
         return
     tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q1 = load_queries(q, tile, G, 0, D, DP)
-    q2 = load_queries(q, tile, G, DP, D - DP, DT) if DT else None
-    do1 = load_queries(do, tile, G, 0, E, EP)
-    total = load_row_values(lse, tile, G) * LOG2E
-    change = load_row_values(delta, tile, G)
-    sum1, sum2 = zero_slices(GP, Sizes(G, D, DP, DT, E, EP, GP, BN))
+    rows = load_query_rows(q, do, lse, delta, None, None, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))
+    state = no_sums(Sizes(G, D, DP, DT, E, EP, GP, BN))
     for r in range(0, NSEL):
         block = tl.load(row + r)                 # -1: no more, an empty range of keys
         bound = tl.minimum((block + 1) * LSEL, t + 1)
         for n in range(tl.maximum(block, 0) * LSEL, bound, BN):
-            sum1, sum2, unused = key_step(q1, q2, do1, k, v, tile, n, scale, None, total, change, sum1, sum2, 0.0, (bound,),
-                                          Pattern((), bounded_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, GP, BN), True, True)
-    store_dq(dq, sum1 * scale, sum2 * scale, tile, Sizes(G, D, DP, DT, E, EP, GP, BN), ACCUMULATE)
+            state = key_step((rows, k, v, scale), state, tile, n, (bound,), Pattern((), bounded_mask, None, None, causal=True),
+                             Sizes(G, D, DP, DT, E, EP, GP, BN), True, True)
+    value, tail, _ = state
+    store_dq(dq, value * scale, tail * scale, tile, Sizes(G, D, DP, DT, E, EP, GP, BN), ACCUMULATE)

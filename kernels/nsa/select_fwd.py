@@ -6,7 +6,7 @@
 import triton
 import triton.language as tl
 from kernels.attention.configs import TOKEN_CONFIGS
-from kernels.attention.core import Pattern, Rows, Sizes, load_queries, no_keys, token_rows
+from kernels.attention.core import Pattern, Rows, Sizes, load_query_slices, no_keys, token_rows
 from kernels.attention.forward import key_step, store_output
 from kernels.attention.masks import bounded_mask
 from kernels.tiles import find_tile
@@ -32,13 +32,13 @@ def select_fwd(q: Rows, k: Rows, v: Rows, IDX, o: Rows, lse: Rows, CU, scale, T,
         return
     tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q1 = load_queries(q, tile, G, 0, D, DP)
-    q2 = load_queries(q, tile, G, DP, D - DP, DT) if DT else None
-    peak, total, acc = no_keys(Sizes(G, D, DP, DT, E, EP, GP, BN))
+    q1, q2 = load_query_slices(q, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))
+    state = no_keys(Sizes(G, D, DP, DT, E, EP, GP, BN))
     for r in range(0, NSEL):
         block = tl.load(row + r)                 # -1: no more, an empty range of keys
         bound = tl.minimum((block + 1) * LSEL, t + 1)
         for n in range(tl.maximum(block, 0) * LSEL, bound, BN):
-            peak, total, acc = key_step(q1, q2, k, v, tile, n, scale, None, peak, total, acc, (bound,),
-                                        Pattern((), bounded_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, GP, BN), True)
+            state = key_step((q1, q2, k, v, scale, None), state, tile, n, (bound,), Pattern((), bounded_mask, None, None, causal=True),
+                             Sizes(G, D, DP, DT, E, EP, GP, BN), True)
+    acc, peak, total = state
     store_output(o, lse, peak, total, acc, total, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))

@@ -6,9 +6,9 @@ them: KT [H, tiles, DP + DT, LP] and VT [H, tiles, EP, LP] as columns for the sc
 IDX [H, T, NSEL], other shapes as in kernels/attention/core.py."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_q import store_dq
+from kernels.attention.backward_q import load_query_rows, store_dq
 from kernels.attention.configs import TOKEN_CONFIGS
-from kernels.attention.core import LOG2E, Rows, Sizes, load_queries, load_row_values, token_rows, zero_slices
+from kernels.attention.core import LOG2E, Rows, Sizes, token_rows, zero_slices
 from kernels.nsa.select_packed_fwd import load_part, packed_products, picked_keys
 from kernels.tiles import find_tile
 
@@ -35,20 +35,16 @@ def select_packed_bwd_dq(q: Rows, KT, KP, VT, IDX, do: Rows, lse: Rows, delta: R
         return
     tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q1 = load_queries(q, tile, G, 0, D, DP)
-    q2 = load_queries(q, tile, G, DP, D - DP, DT) if DT else None
-    do1 = load_queries(do, tile, G, 0, E, EP)
-    total = load_row_values(lse, tile, G) * LOG2E
-    change = load_row_values(delta, tile, G)
+    rows = load_query_rows(q, do, lse, delta, None, None, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))
     sum1, sum2 = zero_slices(GP, Sizes(G, D, DP, DT, E, EP, GP, BN))
     STEP: tl.constexpr = BN if BN < LP else LP   # a step stays inside of its block
     first = (group // SHARE if SHARE > 1 else group) * tiles + start // LSEL + sequence      # the first block of the sequence
     for r in range(0, NSEL):
         block, bound = picked_keys(row, r, t, LSEL, NSEL, HIDDEN)
         for n in range(0, bound, STEP):
-            s = packed_products(q1, q2, KT + (first + block) * ((DP + DT) * LP), n, LP, STEP, Sizes(G, D, DP, DT, E, EP, GP, BN))
-            p = tl.where((n + tl.arange(0, STEP) < bound)[None, :], tl.exp2(s * (scale * LOG2E) - total[:, None]), 0.0)
-            ds = p * (tl.dot(do1, load_part(VT + (first + block) * (EP * LP), n, 0, LP, EP, STEP)) - change[:, None])
+            s = packed_products(rows.q, rows.q2, KT + (first + block) * ((DP + DT) * LP), n, LP, STEP, Sizes(G, D, DP, DT, E, EP, GP, BN))
+            p = tl.where((n + tl.arange(0, STEP) < bound)[None, :], tl.exp2(s * (scale * LOG2E) - rows.total[:, None]), 0.0)
+            ds = p * (tl.dot(rows.do, load_part(VT + (first + block) * (EP * LP), n, 0, LP, EP, STEP)) - rows.delta[:, None])
             keys = KP + (first + block) * (LP * KW)
             k = load_part(keys, 0, n, KW, STEP, DP)
             sum1 = tl.dot(ds.to(k.dtype), k, sum1)

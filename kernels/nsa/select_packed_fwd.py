@@ -8,7 +8,7 @@ select_fwd, IDX [H, T, NSEL], other shapes as in kernels/attention/core.py."""
 import triton
 import triton.language as tl
 from kernels.attention.configs import TOKEN_CONFIGS
-from kernels.attention.core import LOG2E, Rows, Sizes, load_queries, no_keys, softmax_step, token_rows
+from kernels.attention.core import LOG2E, Rows, Sizes, load_query_slices, no_keys, softmax_step, token_rows
 from kernels.attention.forward import store_output
 from kernels.tiles import find_tile, load_rows, pick_block
 
@@ -98,9 +98,8 @@ def select_packed_fwd(q: Rows, KP, VP, IDX, o: Rows, lse: Rows, CU, scale, T, ns
         return
     tile = token_rows(start, length, t, group, G, GP)
     row = IDX + (group * T + start + t) * NSEL
-    q1 = load_queries(q, tile, G, 0, D, DP)
-    q2 = load_queries(q, tile, G, DP, D - DP, DT) if DT else None
-    peak, total, acc = no_keys(Sizes(G, D, DP, DT, E, EP, GP, BN))
+    q1, q2 = load_query_slices(q, tile, Sizes(G, D, DP, DT, E, EP, GP, BN))
+    acc, peak, total = no_keys(Sizes(G, D, DP, DT, E, EP, GP, BN))
     STEP: tl.constexpr = BN if BN < LP else LP   # a step stays inside of its block
     first = (group // SHARE if SHARE > 1 else group) * tiles + start // LSEL + sequence      # the first block of the sequence
     for r in range(0, NSEL):

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.attention.core import LOG2E, Rows, dot_slices, load_keys, load_queries, load_row_values, token_rows
+from kernels.attention.core import LOG2E, Pattern, Rows, Sizes, load_query_slices, load_row_values, token_rows
+from kernels.attention.listed_fwd import add_masses
+from kernels.attention.masks import listed_mask
 from kernels.tiles import find_tile
 
 
@@ -32,20 +34,15 @@ def block_mass(Q, K, LSE, IDX, MASS, CU, scale, T, nseq, sqt, sqh, skt, skh, sls
         block = tl.load(IDX + row + r)
         block = tl.where((block >= 0) & (block <= t // BLOCK), block, -1)
         first = tl.maximum(block, 0) * BLOCK
-        past = tl.minimum((block + 1) * BLOCK, t + 1)        # -1: an empty range of keys
+        newest = tl.minimum(block * BLOCK + BLOCK - 1, t)    # -1: an empty range of keys
         total = tl.zeros((HP,), tl.float32)
         for head in range(0, KEYS):
             group = list_number // SHARE * KEYS + head
             base = Rows(Q + list_number * (KEYS * HEADS) * sqh + head * HEADS * sqh - group * HEADS * sqh, sqt, sqh)
             sums = Rows(LSE + list_number * (KEYS * HEADS) * slseh + head * HEADS * slseh - group * HEADS * slseh, slset, slseh)
             tile = token_rows(start, length, t, group, HEADS, HP)
-            q = load_queries(base, tile, HEADS, 0, D, DP)
-            q2 = load_queries(base, tile, HEADS, DP, D - DP, DT) if DT else None
+            q, q2 = load_query_slices(base, tile, Sizes(HEADS, D, DP, DT, D, DP, HP, BN))
             lse = load_row_values(sums, tile, HEADS) * LOG2E
-            for n in range(first, past, BN):
-                k = load_keys(Rows(K, skt, skh), start, length, n, group, 0, D, DP, BN)
-                k2 = load_keys(Rows(K, skt, skh), start, length, n, group, DP, D - DP, DT, BN) if DT else None
-                p = tl.exp2(dot_slices(q, q2, k, k2) * (scale * LOG2E) - lse[:, None])
-                keep = tile.live[:, None] & (n + tl.arange(0, BN) < past)[None, :]
-                total += tl.sum(tl.where(keep, p, 0.0), 1)
+            total = add_masses(total, q, q2, Rows(K, skt, skh), tile, first, newest, scale, None, lse,
+                               Pattern((), listed_mask, None, None, causal=True), Sizes(HEADS, D, DP, DT, D, DP, HP, BN))
         tl.store(MASS + row + r, tl.sum(total, 0) / (KEYS * HEADS))
