@@ -77,7 +77,8 @@ def walk(p, idx, what, generator):
 
 
 @pytest.mark.parametrize("group, bm, bn, lsel, n, dim, vdim", ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16, 16, 3, 40, 16), (4, 16, 32, 16, 3, 32, 16),
-                                          (6, 32, 16, 8, 5, 16, 24), (7, 64, 16, 7, 6, 16, 16), (16, 64, 16, 16, 4, 48, 32)))
+                                          (6, 32, 16, 8, 5, 16, 24), (7, 64, 16, 7, 6, 16, 16), (16, 64, 16, 16, 4, 48, 32),
+                                          (2, 32, 16, 24, 2, 16, 16)))
 def test_walk(group, bm, bn, lsel, n, dim, vdim):
     generator = torch.Generator().manual_seed(7)
     p = Problem(Shape([0, 39, 0, 0, 1, 18, 0], hkv=2 if group == 2 else 1, group=group, dim=dim, vdim=vdim, lsel=lsel, n=n, bm=bm, bn=bn))
