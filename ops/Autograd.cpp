@@ -34,7 +34,7 @@ void withoutGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
-// Runs an op without a gradient of its own below autograd, and refuses to
+// Runs an op that has no gradient below autograd, and refuses to
 // differentiate it (double backward).
 void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
                     torch::jit::Stack *stack) {
