@@ -140,6 +140,19 @@ def table(rows, out):
                            for key, (number, seconds) in sorted(counts.items())))
 
 
+def rows_of(path):
+    """The rows of a file of results, by digest; none if there is no file."""
+    rows = {}
+    for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
+        try:
+            row = json.loads(line)
+            rows[row["digest"]] = row
+        except (ValueError, KeyError, TypeError):
+            sys.exit(f"{path}:{number}: not a row of verify_ptx.py, which has a digest; name another file with --results "
+                     "(bench/results/verify_ptx.jsonl is a table that --table wrote)")
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="only programs whose name contains this text")
@@ -151,8 +164,7 @@ def main():
     parser.add_argument("--report", action="store_true", help="print what the results have, and verify nothing")
     parser.add_argument("--table", type=pathlib.Path, help="with --report: also write the counts of each kernel to this file")
     options = parser.parse_args()
-    lines = options.results.read_text().splitlines() if options.results.exists() else []
-    rows = {row["digest"]: row for row in map(json.loads, lines)}
+    rows = rows_of(options.results)
     if options.report:
         if options.table:
             table(rows.values(), options.table)

@@ -143,3 +143,11 @@ def test_rows_are_kept_when_a_run_is_interrupted(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         verify_ptx.run([("a", "lists", "scale", None, PTX, what), ("b", "lists", "scale", None, PTX, what)], rows, results, 5, 0)
     assert list(rows) == ["a"] and len(results.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", ['{"program": "nn", "kernel": "rope"}\n', "rope: race_free\n", "[1]\n"], ids=["table", "text", "list"])
+def test_a_file_that_is_not_of_results_is_refused(tmp_path, text):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"digest": "a:1"}\n' + text)
+    with pytest.raises(SystemExit, match="rows.jsonl:2: not a row of verify_ptx.py"):
+        verify_ptx.rows_of(path)
