@@ -45,14 +45,23 @@ def ceiling_quotient(x, m):
 
 
 @triton.jit
+def start_of_block(block, m):
+    """Returns block * m, where m > 0, or a number outside of all positions on the same side if that does not fit. Positions are less than
+    2^29, m is at most 2^30."""
+    most = (1 << 30) // tl.maximum(m, 1)
+    return tl.minimum(tl.maximum(block, -most), most) * m
+
+
+@triton.jit
 def last_of_quotient(quotient, m):
-    """Returns the largest x with x // m <= quotient, where m > 0."""
-    return tl.where(quotient >= 0, quotient * m + m - 1, quotient * m)
+    """Returns the largest x with x // m <= quotient, where m > 0, at most 2^30 - 1, which is more than every position."""
+    start = start_of_block(quotient, m)
+    return tl.where(quotient >= 0, start + tl.minimum(m - 1, (1 << 30) - 1 - start), start)
 
 
 @triton.jit
 def first_of_quotient(quotient, m):
-    """Returns the smallest x with x // m >= quotient, where m > 0."""
+    """Returns the smallest x with x // m >= quotient, where m > 0, at least 1 - 2^30."""
     return -last_of_quotient(-quotient, m)
 
 

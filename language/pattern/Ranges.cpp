@@ -172,8 +172,12 @@ private:
     if (isSolvedVariable(x)) {
       const Affine blocks =
           isUpper ? addScaled(affineOf(Int(1)), rest, -1) : rest;
-      const Phrase bound = joinPhrases(writer.bound(blocks, isUpper != every),
-                                       BinaryOp::Mul, atom.uniform);
+      const Phrase block = writer.bound(blocks, isUpper != every);
+      const Phrase bound =
+          isNextToABlock(blocks, atom)
+              ? joinPhrases(block, BinaryOp::Mul, atom.uniform)
+              : writer.callHelper("start_of_block",
+                                  {block.text, atom.uniform.text});
       span.isNatural |= !isUpper && isNeverNegative(blocks);
       if (!isOwnBlock(span, isUpper, blocks, every))
         addOnce(isUpper ? span.pasts : span.firsts, bound.text);
@@ -209,6 +213,26 @@ private:
               difference(writer.bound(shift, offsetHigh), end));
     }
     return true;
+  }
+
+  // True for y // m, y // m + 1 and y // m - 1, where y is a position and m the
+  // divisor of `atom`: the product with m is then less than y + m and fits an
+  // int32. A parameter, as in y // m - 2**30, may be much larger.
+  static bool isNextToABlock(const Affine &blocks, const Atom &atom) {
+    if (blocks.terms.empty() && blocks.constant == 0)
+      return true;
+    if (blocks.constant < -1 || blocks.constant > 1 ||
+        blocks.terms.size() != 1 || blocks.terms[0].factor != 1)
+      return false;
+    const Atom &of = *blocks.terms[0].atom;
+    return of.kind == AtomKind::Quotient &&
+           of.uniform.text == atom.uniform.text && isPosition(of.operands[0]);
+  }
+
+  static bool isPosition(const Affine &form) {
+    return form.constant == 0 && form.terms.size() == 1 &&
+           form.terms[0].factor == 1 &&
+           form.terms[0].atom->kind == AtomKind::Variable;
   }
 
   // True if the span already has the bound t, and `blocks` is t // m (or t + 1

@@ -296,6 +296,20 @@ def compare_under_a_mask(file, group, length, shown):
         assert (a - b).norm() <= 1e-5 * b.norm()
 
 
+@pytest.mark.parametrize("rule, shown", [
+    ("(t // per - pos // per <= far) & (pos <= t)", lambda t, pos, far, per: (t // per - pos // per <= far) & (pos <= t)),
+    ("(pos // per <= far) & (pos <= t)", lambda t, pos, far, per: (pos // per <= far) & (pos <= t)),
+    ("(pos // per >= -far) & (pos <= t)", lambda t, pos, far, per: (pos // per >= -far) & (pos <= t)),
+    ("((t - pos) // per < far) & (pos <= t)", lambda t, pos, far, per: ((t - pos) // per < far) & (pos <= t)),
+    ("((t - pos) // per > -far) & (pos <= t)", lambda t, pos, far, per: (torch.div(t - pos, per, rounding_mode="trunc") > -far) & (pos <= t)),
+], ids=["blocks", "first", "least", "distance", "ahead"])
+@pytest.mark.parametrize("far, per", [(2**30, 7), (2**30, 2**30), (3, 2**30), (2**30, 1), (2**28, 9), (2, 7)], ids=str)
+def test_large_parameters_do_not_overflow_the_ranges(tmp_path, rule, shown, far, per):
+    """2**30 means no limit: the derived ranges multiply a number of blocks, of which far is one, by the size per of a block."""
+    text = f"# tessera: pattern(far={far}, per={per})\n@triton.jit\ndef sees(t, pos, far: tl.constexpr, per: tl.constexpr):\n    return {rule}\n"
+    compare_under_a_mask(written(tmp_path, text), 1, 150, lambda t, pos: shown(t, pos, far, per))
+
+
 @pytest.mark.parametrize("tiles", ["", "tiles(BM=16, BN=32)", "tiles(BM=64, BN=64, RUN=16)", "tiles(BM=16, BN=32, RUN=4)", "tiles(BM=32, BN=16, RUN=1)"])
 def test_gaps_longer_than_32_tiles(tmp_path, tiles):
     """The kernels look at 32 tiles or runs of keys at a time: what is behind a long gap is found, forward and backward."""
