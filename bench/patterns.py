@@ -18,7 +18,7 @@ HEADS, SIZE, PAIRS, SPEEDUP = 4, 64, 1.3, {"forward": 4.0, "forward and backward
 NAMES = ["window", "sink_window", "block_causal", "alibi", "softcap", "fixed", "strided"]
 LEARNED = {"sink_window": "SINK", "alibi": "SLOPE"}
 # Other tiles than those of the file, forward: docs/decisions/0014-visible-tiles-without-lists.md.
-TILES = {"fixed": ["BM=64, BN=16"], "strided": ["BM=64, BN=16", "BM=16, BN=64, RUN=4", "BM=16, BN=32, RUN=2", "BM=16, BN=32, RUN=1"],
+TILES = {"fixed": ["BM=64, BN=16"], "strided": ["BM=64, BN=16", "BM=16, BN=64, RUN=4", "BM=16, BN=32, RUN=2", "BM=16, BN=16, RUN=1"],
          "dense": ["BM=16, BN=64"]}
 
 

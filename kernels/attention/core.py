@@ -267,6 +267,9 @@ def visit_keys(step, inputs, state, tile, extra, pattern, size, SPLIT: tl.conste
     head0 = tile.group.to(tl.int32) * size.G
     lowest, full_first, full_past, past = pattern.keys(tile.first, tl.minimum(tile.first + BT, tile.length) - 1, tile.length, head0,
                                                        head0 + size.G - 1, extra)
+    if pattern.visible is not None:              # next_visible needs bounds that are positions
+        past = tl.minimum(past, tile.keys)
+        lowest = tl.minimum(lowest, past)
     lowest = lowest // size.BN * size.BN
     if SPLIT and IDLE:
         full_past = tl.where(tile.first + BT <= tile.length, full_past, lowest)

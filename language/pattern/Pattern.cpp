@@ -172,13 +172,16 @@ private:
         known = false;
     }
     const auto isTile = [](int64_t size) { return size >= 16 && size <= 128; };
+    constexpr int64_t mostRuns = 16; // a kernel has a search for each
     if (known && isTile(tiles.rows) && isTile(tiles.keys) && tiles.run >= 0 &&
-        tiles.run < tiles.keys)
+        tiles.run < tiles.keys &&
+        tiles.keys <= mostRuns * (tiles.run ? tiles.run : tiles.keys))
       pattern.tiles = tiles;
     else
       report(range,
              "tiles(...) takes the rows BM and the keys BN, powers of two from "
-             "16 to 128, and may take RUN, a power of two below BN",
+             "16 to 128, and may take RUN, a power of two from BN / 16 to "
+             "BN / 2",
              "write tiles(BM=64, BN=32, RUN=16)");
   }
 

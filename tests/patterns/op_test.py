@@ -270,6 +270,21 @@ def modify(s, t, pos, head):
     assert all(g.isfinite().all() for g in gradients)
 
 
+@pytest.mark.parametrize("rule", ["(t % 3 == pos % 3) & (t - pos < far)", "((t - pos) % 14 == 0) & (t - pos < far)"], ids=["residues", "every"])
+@pytest.mark.parametrize("tiles", ["", "# tessera: tiles(BM=16, BN=16, RUN=4)\n"], ids=["tiles", "runs"])
+@pytest.mark.parametrize("far", [-2**30, -70])
+def test_a_range_that_begins_after_its_end_is_empty(tmp_path, rule, tiles, far):
+    """The first visible key would be 2^30 tokens later: nothing is read there, and the output is 0."""
+    file = written(tmp_path, f"{tiles}# tessera: pattern(far={far})\n@triton.jit\ndef sees(t, pos, far: tl.constexpr):\n"
+                             f"    return (pos <= t) & {rule}\n")
+    o = ops.pattern_decode(torch.randn(1, 1, 2, 16), torch.randn(1, 1, 65, 16), torch.randn(1, 1, 65, 16), 64, file, "")
+    assert not o.any()
+    q, k, v = (torch.randn(65, heads, 16, requires_grad=True) for heads in (2, 1, 1))
+    o, lse, *_ = ops.attention(q, k, v, torch.tensor([0, 65], dtype=torch.int32), 65, file)
+    assert not o.any() and (lse == -float("inf")).all()
+    assert not any(g.any() for g in torch.autograd.grad(o.sum(), (q, k, v)))
+
+
 FAR_PATTERN = """@triton.jit
 def sees(t, pos, window: tl.constexpr, first: tl.constexpr):
     return (pos <= t) & ((t - pos < window) | (pos < first) | ((t - pos) % 200 == 0))

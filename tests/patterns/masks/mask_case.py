@@ -83,7 +83,7 @@ def with_tiles(text, draw):
     if draw.random() < 0.5:
         return text
     keys = draw.choice((16, 32, 64))
-    run = draw.choice((0, 1, 2, 4, 8, keys // 2))
+    run = draw.choice((0, keys // 16, keys // 8, keys // 4, keys // 2))
     tiles = f"# tessera: tiles(BM={draw.choice((16, 32, 64))}, BN={keys}{f', RUN={run}' if run else ''})"
     return text.replace("# tessera: pattern(", f"{tiles}\n# tessera: pattern(", 1)
 
