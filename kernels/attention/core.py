@@ -237,7 +237,7 @@ def step_of(n, past, tile, extra, pattern, size):
     if size.RUN:
         key = tl.arange(0, size.BN)
         step = n + key % size.RUN
-        for i in tl.static_range(1, size.BN // size.RUN):
+        for i in range(1, size.BN // size.RUN):
             n = next_visible(n + size.RUN, past, tile, extra, pattern, size)
             step = tl.where(key // size.RUN == i, n + key % size.RUN, step)
         following = next_visible(n + size.RUN, past, tile, extra, pattern, size)
