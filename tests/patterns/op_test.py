@@ -332,6 +332,15 @@ def test_gaps_longer_than_32_tiles(tmp_path, tiles):
     compare_under_a_mask(written(tmp_path, directive + "# tessera: pattern(window=16, first=2)\n" + FAR_PATTERN), 2, 1900, far)
 
 
+@pytest.mark.parametrize("tiles, at", [("tiles(BM=16, BN=32, RUN=4)", 132), ("tiles(BM=64, BN=32)", 1056)], ids=["runs", "tiles"])
+def test_the_first_candidate_of_the_second_search_is_seen(tmp_path, tiles, at):
+    """The first keys fill a run or tile, the next 32 are hidden, and the one after them is visible."""
+    text = (f"# tessera: {tiles}\n# tessera: pattern(at={at})\n@triton.jit\ndef sees(t, pos, at: tl.constexpr):\n"
+            "    return (pos <= t) & ((t - pos < 8) | (pos < 4) | ((pos >= at) & (pos < at + 4)))\n")
+    compare_under_a_mask(written(tmp_path, text), 2, 1200,
+                         lambda t, pos: (pos <= t) & ((t - pos < 8) | (pos < 4) | ((pos >= at) & (pos < at + 4))))
+
+
 @pytest.mark.parametrize("tiles, group", [("tiles(BM=16, BN=32, RUN=4)", 20), ("", 80)], ids=["runs", "default"])
 def test_more_heads_than_a_tile_has_rows(tmp_path, tiles, group):
     directive = f"# tessera: {tiles}\n" if tiles else ""
