@@ -9,6 +9,9 @@
 
 namespace tessera::language {
 
+// Sizes beyond this are not told apart, so that Int holds their sums.
+static constexpr Int mostSize = Int(1) << 60;
+
 unsigned Affine::variables() const {
   unsigned all = NoVariable;
   for (const Term &term : terms)
@@ -27,6 +30,12 @@ std::string Affine::key() const {
   return "(" + text + ")";
 }
 
+bool Affine::hasCompileTimeUniforms() const {
+  return std::all_of(terms.begin(), terms.end(), [](const Term &term) {
+    return term.atom->variables != NoVariable || term.atom->isCompileTime;
+  });
+}
+
 AtomPtr variableAtom(Variables variable) {
   auto atom = std::make_shared<Atom>();
   atom->kind = AtomKind::Variable;
@@ -35,8 +44,10 @@ AtomPtr variableAtom(Variables variable) {
   return atom;
 }
 
-AtomPtr uniformAtom(Phrase text) {
+AtomPtr uniformAtom(Phrase text, Int size, bool isCompileTime) {
   auto atom = std::make_shared<Atom>();
+  atom->size = size;
+  atom->isCompileTime = isCompileTime;
   atom->key = "`" + text.text + "`";
   atom->uniform = std::move(text);
   return atom;
@@ -62,9 +73,18 @@ AtomPtr makeAtom(AtomKind kind, std::vector<Affine> operands, Phrase uniform,
   return atom;
 }
 
-Affine affineOf(AtomPtr atom) { return {{{std::move(atom), 1}}, 0}; }
+Affine affineOf(AtomPtr atom) {
+  const Int size = atom->variables != NoVariable     ? Int(0)
+                   : atom->kind == AtomKind::Uniform ? atom->size
+                                                     : largestInt32;
+  return {{{std::move(atom), 1}}, 0, size};
+}
 
-Affine affineOf(Int constant) { return {{}, constant}; }
+Affine affineOf(Int constant) { return {{}, constant, 0}; }
+
+static bool isUniform(const Term &term) {
+  return term.atom->variables == NoVariable;
+}
 
 Affine addScaled(const Affine &a, const Affine &b, Int factor) {
   Affine result = a;
@@ -80,6 +100,12 @@ Affine addScaled(const Affine &a, const Affine &b, Int factor) {
   }
   std::erase_if(result.terms,
                 [](const Term &term) { return term.factor == 0; });
+  result.uniformSize =
+      std::none_of(result.terms.begin(), result.terms.end(), isUniform)
+          ? Int(0)
+          : std::min(mostSize,
+                     a.uniformSize +
+                         std::min(mostSize, magnitude(factor)) * b.uniformSize);
   return result;
 }
 

@@ -33,10 +33,20 @@ struct Term {
 struct Affine {
   std::vector<Term> terms; // factors are not 0, keys differ
   Int constant = 0;
+  // No sum of the terms without variables has a larger magnitude.
+  Int uniformSize = 0;
 
   unsigned variables() const; // of all terms
   std::string key() const;
+  // True if all terms without variables have a compile-time value.
+  bool hasCompileTimeUniforms() const;
 };
+
+// The largest magnitude of a parameter. Positions are below half of it.
+inline constexpr Int parameterSize = Int(1) << 30;
+inline constexpr Int largestInt32 = (Int(1) << 31) - 1;
+
+inline Int magnitude(Int value) { return value < 0 ? -value : value; }
 
 enum class AtomKind {
   Variable,
@@ -53,6 +63,9 @@ enum class AtomKind {
 struct Atom {
   AtomKind kind = AtomKind::Uniform;
   unsigned variables = NoVariable; // that it depends on
+  // Of Uniform: no value has a larger magnitude.
+  Int size = 0;
+  bool isCompileTime = false; // of Uniform
   std::string key;
   Phrase uniform;
   std::vector<Affine> operands;
@@ -60,7 +73,8 @@ struct Atom {
 };
 
 AtomPtr variableAtom(Variables variable);
-AtomPtr uniformAtom(Phrase text);
+// No value of the text has a magnitude above `size`.
+AtomPtr uniformAtom(Phrase text, Int size, bool isCompileTime);
 AtomPtr makeAtom(AtomKind kind, std::vector<Affine> operands,
                  Phrase uniform = {}, FormulaPtr condition = nullptr);
 
@@ -92,6 +106,9 @@ public:
 
   // The lowest or the highest value of the form.
   Phrase bound(const Affine &form, bool high);
+  // The same as a bound of positions: where a sum of parameters does not fit
+  // int32, the text limits it to a number outside of all positions.
+  Phrase positionBound(const Affine &form, bool high);
   // A comparison that is true if the lowest (or highest) value of the form is
   // at most 0. `strict` prefers `<` to `<=`.
   Phrase atMostZero(const Affine &form, bool high, bool strict);
@@ -116,6 +133,10 @@ private:
     unsigned variables;
   };
   Piece piece(const Term &term, bool high);
+  // `value`, or -most or `most` if that is nearer to 0. The value is known at
+  // compile time, where numbers have no limits; its magnitude is at most
+  // `size`.
+  Phrase limited(const Phrase &value, Int size, Int most);
   static Phrase sum(const std::vector<Piece> &pieces, Int constant);
   Phrase atomBound(const Atom &atom, bool high);
   std::string limitedBound(const Affine &form, bool high);
@@ -126,6 +147,7 @@ private:
   std::vector<std::string> taken;
   std::vector<std::string> &helpers;
   std::map<std::string, std::pair<std::string, std::string>> pairs;
+  std::map<std::string, std::string> limitNames; // by the text of the limit
 };
 
 } // namespace tessera::language

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Analyze.h"
 
+#include "language/pattern/RunTimeNumbers.h"
+#include "language/pattern/Straighten.h"
 #include "language/pattern/UniformType.h"
 
 #include <algorithm>
@@ -172,8 +174,31 @@ private:
       return affineOf(*symbol->value.asInt());
     if (symbol->kind == SymbolKind::Negate)
       return scaled(uniformForm(symbol->operands[0]), -1);
-    const Affine form = uniformSum(symbol);
-    return isSmall(form) ? form : affineOf(uniformAtom(print(*symbol)));
+    Affine form = uniformSum(symbol);
+    // The kernel computes the sum, too.
+    form.uniformSize = std::min(form.uniformSize, largestInt32);
+    return isSmall(form) ? form : affineOf(atomOf(*symbol));
+  }
+
+  AtomPtr atomOf(const Symbol &uniform) const {
+    std::vector<std::string> runTime;
+    for (const PerSequence &value : pattern.perSequence)
+      runTime.push_back(value.name);
+    for (const Parameter &parameter : pattern.sees->parameters)
+      if (!parameter.isConstexpr)
+        runTime.push_back(parameter.name);
+    Int size = largestInt32;
+    if (uniform.kind == SymbolKind::Name) {
+      size = parameterSize;
+      const Expr *constant = moduleConstant(*pattern.module, uniform.name);
+      if (const auto *wrapped = constant ? constant->as<Call>() : nullptr;
+          wrapped && wrapped->arguments.size() == 1) // tl.constexpr(64)
+        constant = wrapped->arguments[0].get();
+      if (const auto *literal = constant ? constant->as<Constant>() : nullptr)
+        size = magnitude(literal->value.asInt().value_or(largestInt32));
+    }
+    return uniformAtom(print(uniform), size,
+                       hasCompileTimeText(uniform, runTime));
   }
 
   Affine uniformSum(const SymbolPtr &symbol) const {
@@ -189,7 +214,7 @@ private:
               factor.kind == SymbolKind::Constant)
             return scaled(uniformForm(first ? b : a), *factor.value.asInt());
     }
-    return affineOf(uniformAtom(print(*symbol)));
+    return affineOf(atomOf(*symbol));
   }
 
   FormulaPtr uniformTruth(const SymbolPtr &symbol) const {

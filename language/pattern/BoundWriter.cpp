@@ -50,7 +50,13 @@ std::string BoundWriter::limitedBound(const Affine &form, bool high) {
     return text;
   for (const Affine &limit : high ? known->second.most : known->second.least)
     text = std::string(high ? "tl.minimum(" : "tl.maximum(") + text + ", " +
-           bound(limit, high).text + ")";
+           (limit.uniformSize > largestInt32 && limit.hasCompileTimeUniforms()
+                ? limited(bound(limit, high),
+                          limit.uniformSize + magnitude(limit.constant),
+                          largestInt32)
+                : bound(limit, high))
+               .text +
+           ")";
   return text;
 }
 
@@ -140,6 +146,37 @@ Phrase BoundWriter::bound(const Affine &form, bool high) {
   return sum(pieces, form.constant);
 }
 
+Phrase BoundWriter::limited(const Phrase &value, Int size, Int most) {
+  const std::string text = value.in(Binding::BitOr), limit = printInt(most);
+  std::string result =
+      value.text + " if " + text + " < " + limit + " else " + limit;
+  if (size > most + 1)
+    result = "-" + limit + " if " + text + " < -" + limit + " else " + result;
+  auto known = limitNames.find(result);
+  if (known == limitNames.end()) {
+    const std::string name = freshName("limit");
+    lines.push_back(name + ": tl.constexpr = " + result);
+    known = limitNames.emplace(result, name).first;
+  }
+  return {known->second};
+}
+
+Phrase BoundWriter::positionBound(const Affine &form, bool high) {
+  const bool varies = form.variables() != NoVariable;
+  const Int most = varies ? parameterSize + parameterSize / 4 : largestInt32;
+  if (form.uniformSize <= most || !form.hasCompileTimeUniforms())
+    return bound(form, high);
+  Affine uniform = affineOf(form.constant), varying;
+  for (const Term &term : form.terms)
+    (term.atom->variables == NoVariable ? uniform : varying)
+        .terms.push_back(term);
+  const Phrase limit =
+      limited(bound(uniform, high), form.uniformSize + magnitude(form.constant),
+              parameterSize);
+  return varies ? joinPhrases(bound(varying, high), BinaryOp::Add, limit)
+                : limit;
+}
+
 Phrase BoundWriter::atMostZero(const Affine &form, bool high, bool strict) {
   strict = form.constant == 1 || (strict && form.constant != 0);
   Int constant = form.constant - (strict ? 1 : 0);
@@ -174,8 +211,14 @@ Phrase BoundWriter::atMostZero(const Affine &form, bool high, bool strict) {
   for (Piece &one : flip ? left : right)
     one.factor = -one.factor;
   const std::string op = std::string(flip ? ">" : "<") + (strict ? "" : "=");
+  Phrase other = sum(right, flip ? constant : -constant);
+  // A condition of `sees` itself has a sum that fits.
+  if (!isUniform && form.uniformSize > largestInt32 &&
+      form.hasCompileTimeUniforms())
+    other =
+        limited(other, form.uniformSize + magnitude(constant), largestInt32);
   return {sum(left, 0).in(Binding::BitOr) + " " + op + " " +
-              sum(right, flip ? constant : -constant).in(Binding::BitOr),
+              other.in(Binding::BitOr),
           Binding::Compare};
 }
 

@@ -210,19 +210,33 @@ static bool isImplied(const Case &one, const Affine &form) {
                      });
 }
 
+// True if a literal is in both lists.
+static bool overlap(const std::vector<size_t> &a,
+                    const std::vector<size_t> &b) {
+  return std::any_of(a.begin(), a.end(), [&](size_t one) {
+    return std::find(b.begin(), b.end(), one) != b.end();
+  });
+}
+
 bool addConsequences(Case &one) {
   constexpr size_t maxLiterals = 16;
   for (size_t i = 0; i < one.literals.size(); ++i)
+    one.literals[i].sources = {i};
+  for (size_t i = 0; i < one.literals.size(); ++i)
     for (size_t j = 0; j < i && one.literals.size() < maxLiterals; ++j) {
-      const Affine &a = one.literals[i].form, &b = one.literals[j].form;
-      if (!cancels(a, b))
+      const Case::Literal &a = one.literals[i], &b = one.literals[j];
+      if (!cancels(a.form, b.form) || overlap(a.sources, b.sources))
         continue;
-      Affine sum = addScaled(a, b, 1);
+      Affine sum = addScaled(a.form, b.form, 1);
       if (sum.terms.empty() && sum.constant > 0)
         return false;
+      if (sum.uniformSize > largestInt32 && !sum.hasCompileTimeUniforms())
+        continue;
+      std::vector<size_t> sources = a.sources;
+      sources.insert(sources.end(), b.sources.begin(), b.sources.end());
       // A condition on parameters alone is hardly ever false.
       if (sum.variables() != NoVariable && !isImplied(one, sum))
-        one.literals.push_back({std::move(sum), false});
+        one.literals.push_back({std::move(sum), false, std::move(sources)});
     }
   return true;
 }

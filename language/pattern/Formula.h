@@ -47,6 +47,9 @@ struct Case {
   struct Literal {
     Affine form; // <= 0
     bool strict = false;
+    // Of a consequence: the literals of the case that it is the sum of, by
+    // their numbers.
+    std::vector<size_t> sources = {};
   };
   std::vector<Literal> literals;
   std::vector<SymbolPtr> uniforms;
@@ -63,7 +66,10 @@ std::optional<std::vector<Case>> casesOf(const Formula &formula);
 // them, the bounds of the literals of a case over a tile decide whether the
 // tile has an element of the case, if each literal is a difference t - pos, t
 // or pos, compared with a uniform value (Fourier-Motzkin elimination, which is
-// exact on integers for differences). Returns false if the case is impossible.
+// exact on integers for differences). A consequence counts each literal once:
+// a sum that counts one twice contains a cycle, which the case implies if it is
+// possible at all. Sums with values of the run time that may not fit int32 are
+// left out. Returns false if the case is impossible.
 bool addConsequences(Case &one);
 
 } // namespace tessera::language

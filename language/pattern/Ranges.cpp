@@ -118,15 +118,15 @@ private:
         addBound(span, isUpper,
                  isUpper ? addScaled(affineOf(Int(1)), rest, -1) : rest, every);
       else
-        addDivided(span, isUpper, rest,
-                   {printInt(isUpper ? term->factor : -term->factor)}, every);
+        return addDivided(span, isUpper, rest,
+                          {printInt(isUpper ? term->factor : -term->factor)},
+                          every);
       return true;
     case AtomKind::Scaled:
       if (!isUnit || !isSolvedVariable(atom.operands[0]))
         return false;
       positive.push_back(atom.uniform);
-      addDivided(span, isUpper, rest, atom.uniform, every);
-      return true;
+      return addDivided(span, isUpper, rest, atom.uniform, every);
     case AtomKind::Quotient:
       return isUnit && solveQuotient(atom, isUpper, rest, every, span);
     default:
@@ -144,25 +144,30 @@ private:
   // variable < bound, or variable >= bound.
   void addBound(Span &span, bool isUpper, const Affine &form, bool every) {
     if (isUpper)
-      return addOnce(span.pasts, writer.bound(form, !every).text);
+      return addOnce(span.pasts, writer.positionBound(form, !every).text);
     span.isNatural |= isNeverNegative(form);
-    addOnce(span.firsts, writer.bound(form, every).text);
+    addOnce(span.firsts, writer.positionBound(form, every).text);
   }
 
-  // factor * variable + rest <= 0, or rest - factor * variable <= 0.
-  void addDivided(Span &span, bool isUpper, const Affine &rest,
+  // factor * variable + rest <= 0, or rest - factor * variable <= 0. False if
+  // a sum of parameters may not fit int32: its quotient may be a position.
+  bool addDivided(Span &span, bool isUpper, const Affine &rest,
                   const Phrase &factor, bool every) {
+    if (rest.uniformSize > largestInt32)
+      return false;
     if (isUpper) {
       const Phrase most = writer.callHelper(
           "floor_quotient",
           {writer.bound(scaled(rest, -1), !every).text, factor.text});
-      return addOnce(span.pasts, most.text + " + 1");
+      addOnce(span.pasts, most.text + " + 1");
+      return true;
     }
     addOnce(span.firsts,
             writer
                 .callHelper("ceiling_quotient",
                             {writer.bound(rest, every).text, factor.text})
                 .text);
+    return true;
   }
 
   // x // m + rest <= 0, or rest - x // m <= 0.
@@ -172,7 +177,7 @@ private:
     if (isSolvedVariable(x)) {
       const Affine blocks =
           isUpper ? addScaled(affineOf(Int(1)), rest, -1) : rest;
-      const Phrase block = writer.bound(blocks, isUpper != every);
+      const Phrase block = writer.positionBound(blocks, isUpper != every);
       const Phrase bound =
           isNextToABlock(blocks, atom)
               ? joinPhrases(block, BinaryOp::Mul, atom.uniform)
@@ -199,18 +204,19 @@ private:
     const Affine quotient = isUpper ? scaled(rest, -1) : rest;
     const Phrase end = writer.callHelper(
         isUpper ? "last_of_quotient" : "first_of_quotient",
-        {writer.bound(quotient, isUpper != every).text, atom.uniform.text});
+        {writer.positionBound(quotient, isUpper != every).text,
+         atom.uniform.text});
     const bool offsetHigh = isUpper == every;
     if (sign > 0) { // variable <= end - offset, or >=
       Affine shift = offset;
       shift.constant -= isUpper ? 1 : 0;
       addOnce(isUpper ? span.pasts : span.firsts,
-              difference(end, writer.bound(shift, offsetHigh)));
+              difference(end, writer.positionBound(shift, offsetHigh)));
     } else { // variable >= offset - end, or <=
       Affine shift = offset;
       shift.constant += isUpper ? 0 : 1;
       addOnce(isUpper ? span.firsts : span.pasts,
-              difference(writer.bound(shift, offsetHigh), end));
+              difference(writer.positionBound(shift, offsetHigh), end));
     }
     return true;
   }

@@ -86,3 +86,16 @@ def test_unusual_masks(tmp_path, body):
 def test_values_of_parameters_that_have_no_result_are_refused(tmp_path, expression, message):
     wrong = mask_case.run(case_of([f"return {expression}"], near=0), tmp_path)
     assert wrong.startswith("refused") and message in wrong and "mask_0.py:" in wrong, wrong
+
+
+@pytest.mark.parametrize("body", [
+    "(t - pos < far) & ((t - pos < far) | (pos < far))", "(pos <= t) & (t - pos < far) & ((t - pos < far) | (pos < far))",
+    "(t - pos < far) & (t < near) & (pos < far)", "(t - pos <= far) & (pos <= near)", "(t - pos >= far) & (pos >= near)",
+    "((t - pos <= far) & (pos <= near)) | (pos == 3)", "(pos <= t) & ((t - pos < far) | (pos < near))",
+    "(pos <= t) & (t - pos < far) & ((t + pos < far) | (pos < near))",
+], ids=str)
+@pytest.mark.parametrize("far, near", [(1 << 30, 1 << 30), (-1 << 30, -1 << 30), (1 << 30, 7), (-1 << 30, 1 << 30)])
+def test_sums_of_large_parameters(tmp_path, body, far, near):
+    """Conditions on parameters imply others, whose sums of parameters do not fit int32."""
+    case = case_of([f"return {body}"], far=far, near=near)
+    assert not (wrong := mask_case.run(case, tmp_path)), f"{wrong}\n{case.describe()}"
