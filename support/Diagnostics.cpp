@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Diagnostics.h"
 
+#include "support/DerivedText.h"
+
 #include <algorithm>
 
 namespace tessera {
@@ -76,6 +78,9 @@ static const char *severityText(Severity severity) {
 static std::string place(const std::shared_ptr<const SourceFile> &file,
                          const SourceRange &range) {
   std::string text = file ? file->path() : "<unknown>";
+  if (file && isDerivedLine(*file, range.line))
+    text += " (derived by tessera, see: tessera compile --emit pattern " +
+            file->path() + ")";
   if (range.known())
     text +=
         ":" + std::to_string(range.line) + ":" + std::to_string(range.column);

@@ -10,14 +10,15 @@
 #include "language/pattern/PatternWriter.h"
 #include "language/pattern/SelectedPattern.h"
 #include "language/pattern/Visibility.h"
+#include "support/DerivedText.h"
 
 #include <filesystem>
 
 namespace tessera::language {
 namespace {
 
-// The line behind which the derived text begins.
-constexpr std::string_view marker =
+// The line after which a printed text has the derived functions.
+constexpr std::string_view printedMarker =
     "# The kernels of the pattern above, derived from its functions.";
 
 std::string imports(bool attendsToLaterKeys) {
@@ -52,7 +53,16 @@ bool hasDirective(const Module &module) {
 } // namespace
 
 bool needsExpansion(std::string_view text) {
-  return isPattern(text) && text.find(marker) == std::string_view::npos;
+  return isPattern(text) &&
+         text.find(printedMarker) == std::string_view::npos &&
+         text.find(derivedTextMarker) == std::string_view::npos;
+}
+
+std::string printedPattern(std::string text) {
+  const size_t at = text.find(derivedTextMarker);
+  if (at != std::string::npos)
+    text.replace(at, derivedTextMarker.size(), printedMarker);
+  return text;
 }
 
 ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
@@ -103,7 +113,7 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
   std::string text(file->text());
   if (!text.empty() && text.back() != '\n')
     text += '\n';
-  text += "\n\n" + std::string(marker) +
+  text += "\n\n" + std::string(derivedTextMarker) +
           "\nimport triton\nimport triton.language as tl\n";
   text += pattern.selection
               ? listImports(*pattern.selection)

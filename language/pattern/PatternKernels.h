@@ -28,6 +28,10 @@ struct ExpandedPattern {
 // True if the text is a pattern whose kernels have not been written yet.
 bool needsExpansion(std::string_view text);
 
+// Returns the text of an expanded pattern as the text of a file that works
+// instead of the pattern: messages name its lines as lines of that file.
+std::string printedPattern(std::string text);
+
 // Writes the kernels of a pattern. Lines of the file keep their numbers.
 ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file);
 

@@ -53,6 +53,18 @@ class TestLsp:
         found = client.at("hover", self.kernel, KERNEL, mark, offset)
         return found and found["contents"]["value"]
 
+    def test_a_mistake_in_derived_text_is_shown_in_the_first_line(self):
+        """A pattern's kernels are not in the edited text, so a line of them cannot be marked."""
+        pattern = self.folder / "mine.py"
+        text = ("import triton\nimport triton.language as tl\n\n\n# tessera: pattern(window=64)\n@triton.jit\n"
+                "def sees(t, pos, window: tl.constexpr):\n    return (pos <= t) & (t - pos < window)\n\n\n"
+                "@triton.jit\ndef key_range(t0, t1, length):\n    return 0, 0, 0, length\n")
+        client = self.start()
+        client.open(pattern, text)
+        found = client.diagnostics(pattern)
+        assert found and all(one["range"]["start"]["line"] < text.count("\n") for one in found), found
+        assert any("of the derived text (tessera compile --emit pattern" in one["message"] for one in found), found
+
     def test_types_definitions_and_completion(self):
         client = self.start()
         wrong = KERNEL.replace("value + tl.sum(total)", "value + pair")

@@ -1,6 +1,8 @@
 # tests/patterns/wrong_test.py - patterns with mistakes: what `tessera check` finds, and what is refused with place and remedy.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import re
+
 import pytest
 from run_tessera import tessera
 
@@ -116,6 +118,21 @@ def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place,
         done = tessera(verb, written(tmp_path, text, name), *(["--list"] if verb == "compile" else []))
         assert done.returncode == 1, done.stdout
         assert place in done.stdout and message in done.stdout and "HINT" in done.stdout, done.stdout
+
+
+def test_a_place_in_the_derived_text_is_named_as_such(tmp_path):
+    """The pattern's file has 10 lines, and the error is in a kernel below them. The printed text is a file of the user."""
+    text = WINDOW + "\n\n@triton.jit\ndef key_range(t0, t1, length, window: tl.constexpr):\n    return t0, t1\n"
+    path = written(tmp_path, text)
+    done = tessera("check", path, "-i", "mine_f32", "--no-gradients")
+    assert done.returncode == 1 and "error:" in done.stdout, done.stdout
+    derived = f"{path} (derived by tessera, see: tessera compile --emit pattern {path}):"
+    places = re.findall(rf"^{re.escape(str(path))}(.*?):(\d+):\d+: ", done.stdout, re.MULTILINE)
+    assert places and all((int(line) > len(text.splitlines())) == bool(note) for note, line in places), done.stdout
+    assert derived in done.stdout, done.stdout
+    printed = written(tmp_path, tessera("compile", path, "--emit", "pattern").stdout, "printed.py")
+    done = tessera("check", printed, "--kernel", "mine", "-i", "mine_f32", "--no-gradients")
+    assert done.returncode == 1 and f"{printed}:" in done.stdout and "derived by tessera" not in done.stdout, done.stdout
 
 
 def test_a_directive_in_a_text_is_not_a_pattern(tmp_path):

@@ -11,6 +11,7 @@
 #include "language/Remarks.h"
 #include "language/SignatureTuples.h"
 #include "language/pattern/Pattern.h"
+#include "language/pattern/PatternKernels.h"
 #include "ptx/ResourceReport.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
@@ -287,7 +288,7 @@ int printPattern(const language::Program &program) {
     throw Error(file.path() + " is not a pattern",
                 "a pattern has a line `# tessera: pattern(...)` above its "
                 "function sees or modify (docs/patterns.md)");
-  std::fputs(file.text().c_str(), stdout);
+  std::fputs(language::printedPattern(file.text()).c_str(), stdout);
   return 0;
 }
 

@@ -26,6 +26,7 @@ public:
       : path(std::move(path)), options(options), compile(compile) {}
 
   Analysis run(const std::string &text, const language::FileReader &reader) {
+    lines = SourceFile(path, text).lineCount();
     guarded([&] {
       const auto program = language::Program::load(path, text, reader);
       for (const language::StmtPtr &statement : program->main().body)
@@ -141,6 +142,14 @@ private:
 
   // Several instances find the same; once is enough.
   void add(Finding finding) {
+    // A line that tessera derived from a pattern is not in the edited text.
+    if (finding.path == path && finding.range.line > lines) {
+      finding.message =
+          "line " + std::to_string(finding.range.line) +
+          " of the derived text (tessera compile --emit pattern " + path +
+          "): " + finding.message;
+      finding.range = {};
+    }
     if (said.insert({finding.path, finding.range.line, finding.range.column,
                      finding.message})
             .second)
@@ -158,6 +167,7 @@ private:
   }
 
   const std::string path;
+  uint32_t lines = 0; // of the text
   const AnalysisOptions &options;
   const Compile &compile;
   Analysis analysis;
