@@ -82,10 +82,26 @@ private:
     if (std::find(known.begin(), known.end(), name) != known.end())
       report(comment.range,
              "the directive `" + name + "` is written differently",
-             "write # tessera: pattern(window=512)");
+             "write " + formOf(name));
     else if (std::find(hints.begin(), hints.end(), name) == hints.end())
       report(comment.range, "unknown directive `" + name + "`",
              nearestNameHint(name, known, "directives"));
+  }
+
+  // An example of the directive that a text begins with.
+  static std::string formOf(std::string_view text) {
+    static constexpr std::pair<std::string_view, std::string_view> forms[] = {
+        {"per_sequence", "per_sequence(prefix=i32)"},
+        {"learned", "learned(slope=[Hq])"},
+        {"select", "select(block=64, top=16, score=pooled(mean))"},
+        {"streams", "streams(compressed, selected, window(512))"},
+        {"tiles",
+         "tiles(BM=64, BN=32), or with runs tiles(BM=64, BN=32, RUN=16)"}};
+    std::string form = "pattern(window=512)";
+    for (const auto &[name, example] : forms)
+      if (text.starts_with(name))
+        form = example;
+    return "# tessera: " + form;
   }
 
   void readDirective(const HintComment &comment) {
@@ -99,7 +115,7 @@ private:
                         (error.diagnostics.empty()
                              ? error.message
                              : error.diagnostics[0].message),
-                    "write # tessera: pattern(window=512)");
+                    "write " + formOf(comment.text));
     }
     const auto *call = expr->as<Call>();
     const auto *name = call ? call->function->as<Name>() : nullptr;
@@ -112,7 +128,7 @@ private:
     }
     if (!name || !call->arguments.empty())
       return report(comment.range, "a directive takes names and values",
-                    "write # tessera: pattern(window=512)");
+                    "write " + formOf(comment.text));
     if (name->id == "select")
       return readSelect(*call, comment.range);
     if (name->id == "tiles")
@@ -159,21 +175,24 @@ private:
       return report(range, "tiles(...) is declared twice",
                     "remove one of the two");
     CpuTiles tiles{0, 0, 0, range};
-    bool known = true;
+    const std::string form = "write " + formOf("tiles");
     for (const Keyword &keyword : call.keywords) {
       const auto *number = keyword.value->as<Constant>();
-      const Int *size = number ? number->value.get<Int>() : nullptr;
-      const bool isPower = size && *size > 0 && (*size & (*size - 1)) == 0;
+      const Int *given = number ? number->value.get<Int>() : nullptr;
+      constexpr Int most = 1 << 20; // fits all fields
+      const bool isPower =
+          given && *given > 0 && *given <= most && (*given & (*given - 1)) == 0;
+      const auto size = isPower ? int64_t(*given) : -1;
       if (keyword.name == "RUN")
-        tiles.run = isPower ? *size : -1;
+        tiles.run = size;
       else if (keyword.name == "BM" || keyword.name == "BN")
-        (keyword.name == "BM" ? tiles.rows : tiles.keys) = isPower ? *size : 0;
+        (keyword.name == "BM" ? tiles.rows : tiles.keys) = size;
       else
-        known = false;
+        return report(range, "tiles(...) has no `" + keyword.name + "`", form);
     }
     const auto isTile = [](int64_t size) { return size >= 16 && size <= 128; };
     constexpr int64_t mostRuns = 16; // a kernel has a search for each
-    if (known && isTile(tiles.rows) && isTile(tiles.keys) && tiles.run >= 0 &&
+    if (isTile(tiles.rows) && isTile(tiles.keys) && tiles.run >= 0 &&
         tiles.run < tiles.keys &&
         tiles.keys <= mostRuns * (tiles.run ? tiles.run : tiles.keys))
       pattern.tiles = tiles;
@@ -182,7 +201,7 @@ private:
              "tiles(...) takes the rows BM and the keys BN, powers of two from "
              "16 to 128, and may take RUN, a power of two from BN / 16 to "
              "BN / 2",
-             "write tiles(BM=64, BN=32, RUN=16)");
+             form);
   }
 
   static bool isReserved(std::string_view name) {

@@ -120,6 +120,26 @@ def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place,
         assert place in done.stdout and message in done.stdout and "HINT" in done.stdout, done.stdout
 
 
+@pytest.mark.parametrize("tiles, message", [
+    ("tiles(BM=64)", "takes the rows BM and the keys BN"), ("tiles()", "takes the rows BM"), ("tiles(BM=48, BN=32)", "powers of two"),
+    ("tiles(BM=64, BN=256)", "from 16 to 128"), ('tiles(BM="64", BN=32)', "powers of two"), ("tiles(64, 32)", "takes names and values"),
+    ("tiles(BM=64, BK=32)", "has no `BK`"), ("tiles(BM=64, BN=32, RUN=5)", "RUN, a power of two"), ("tiles(BM=64, BM=32, BN=32)", "`BM` is given twice"),
+    ("tiles(BM=64, BN=32, RUN=1180591620717411303424)", "RUN, a power of two"), ("tiles(BM=64, BN=", "malformed directive"),
+    ("tiles BM=64, BN=32", "written differently"), ("tiles(none)", "takes names and values"),
+])
+def test_malformed_tiles_show_the_form(tmp_path, tiles, message):
+    done = tessera("compile", written(tmp_path, WINDOW.replace("pattern(", f"{tiles}\n# tessera: pattern(")), "--list")
+    hint = done.stdout.partition("HINT: ")[2]
+    assert done.returncode == 1 and message in done.stdout and "mine.py:5:" in done.stdout, done.stdout
+    assert hint.startswith("write # tessera: tiles(BM=64, BN=32), or with runs tiles(BM=64, BN=32, RUN=16)"), done.stdout
+
+
+@pytest.mark.parametrize("directive", ["per_sequence(prefix)", "learned(slope)", "select(64)", "per_sequence(prefix=", "learned(slope=[Hq]", "select(block="])
+def test_a_malformed_directive_shows_its_own_form(tmp_path, directive):
+    done = tessera("compile", written(tmp_path, WINDOW.replace("pattern(window=64)", directive)), "--list")
+    assert done.returncode == 1 and f"HINT: write # tessera: {directive.partition('(')[0]}(" in done.stdout, done.stdout
+
+
 def test_a_place_in_the_derived_text_is_named_as_such(tmp_path):
     """The pattern's file has 10 lines, and the error is in a kernel below them. The printed text is a file of the user."""
     text = WINDOW + "\n\n@triton.jit\ndef key_range(t0, t1, length, window: tl.constexpr):\n    return t0, t1\n"

@@ -95,28 +95,33 @@ TEST(Pattern, ReportsErrorsWithPlaceAndRemedy) {
       {"tiles(BM=64)", "",
        "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
        "to 128, and may take RUN, a power of two from BN / 16 to BN / 2 / "
-       "write tiles(BM=64, BN=32, RUN=16)\n"},
+       "write # tessera: tiles(BM=64, BN=32), or with runs tiles(BM=64, "
+       "BN=32, RUN=16)\n"},
       {"tiles(BM=64, BN=32, RUN=32)", "",
        "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
        "to 128, and may take RUN, a power of two from BN / 16 to BN / 2 / "
-       "write tiles(BM=64, BN=32, RUN=16)\n"},
+       "write # tessera: tiles(BM=64, BN=32), or with runs tiles(BM=64, "
+       "BN=32, RUN=16)\n"},
       {"tiles(BM=64, BN=128, RUN=4)", "",
        "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
        "to 128, and may take RUN, a power of two from BN / 16 to BN / 2 / "
-       "write tiles(BM=64, BN=32, RUN=16)\n"},
+       "write # tessera: tiles(BM=64, BN=32), or with runs tiles(BM=64, "
+       "BN=32, RUN=16)\n"},
       {"tiles(BM=64, BN=32, RUN=3)", "",
        "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
        "to 128, and may take RUN, a power of two from BN / 16 to BN / 2 / "
-       "write tiles(BM=64, BN=32, RUN=16)\n"},
+       "write # tessera: tiles(BM=64, BN=32), or with runs tiles(BM=64, "
+       "BN=32, RUN=16)\n"},
       {"tiles(BM=64, BN=32, BM=64)", "",
        "1: malformed directive: `BM` is given twice / write # tessera: "
-       "pattern(window=512)\n"},
+       "tiles(BM=64, BN=32), or with runs tiles(BM=64, BN=32, RUN=16)\n"},
       {"tiles(BM=64, BN=32)\n# tessera: tiles(BM=64, BN=16)", "",
        "2: tiles(...) is declared twice / remove one of the two\n"},
       {"tiles(BM=64, BN=24)", "",
        "1: tiles(...) takes the rows BM and the keys BN, powers of two from 16 "
        "to 128, and may take RUN, a power of two from BN / 16 to BN / 2 / "
-       "write tiles(BM=64, BN=32, RUN=16)\n"},
+       "write # tessera: tiles(BM=64, BN=32), or with runs tiles(BM=64, "
+       "BN=32, RUN=16)\n"},
       {"pattern(4)", "",
        "1: a directive takes names and values / write # tessera: "
        "pattern(window=512)\n"},
