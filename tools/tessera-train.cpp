@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/SelectionCheck.h"
+#include "runtime/pack/Pack.h"
 #include "support/Error.h"
 #include "trainer/checkpoint/WeightFile.h"
 #include "trainer/generate/Generate.h"
@@ -88,6 +89,7 @@ struct TrainVerb {
                     : trainer::runMicroBatch(given);
       return 0;
     }
+    runtime::setPackArguments(packArguments());
     return processes > world.size
                ? trainer::launch(processes, launchArguments())
                : trainer::train(given, world);
@@ -101,6 +103,14 @@ private:
     std::vector<std::string> all = {"train"};
     if (!file.empty())
       all.insert(all.end(), {"--config", file});
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return all;
+  }
+
+  /// What tessera pack takes for the kernels of the run.
+  std::vector<std::string> packArguments() const {
+    std::vector<std::string> all = {
+        "--config", file.empty() ? "RUN.yaml (an empty file)" : file};
     all.insert(all.end(), overrides.begin(), overrides.end());
     return all;
   }

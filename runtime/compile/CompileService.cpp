@@ -111,8 +111,8 @@ static void warnOfMiss(const Pack &pack, const CompileRequest &request) {
            pack.path() + " has no `" + request.kernel + "` with " +
                describeConfiguration(request) + ": " + pack.whyNot(request) +
                "; it is taken from the cache or compiled, as are others that "
-               "the pack lacks; make the pack again: " +
-               pack.index().command);
+               "the pack lacks; " +
+               pack.remedy(request));
 }
 
 CompileService::Result

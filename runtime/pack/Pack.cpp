@@ -8,6 +8,9 @@
 #include "support/Error.h"
 #include "support/Options.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <memory>
 #include <set>
 
@@ -49,6 +52,31 @@ static std::string runnable(const std::set<std::string> &targets) {
   return "";
 }
 
+static std::string quotedForShell(const std::string &text) {
+  const bool plain =
+      !text.empty() && std::all_of(text.begin(), text.end(), [](uint8_t c) {
+        return std::isalnum(c) ||
+               std::string_view("_-./=:,@+%").find(char(c)) !=
+                   std::string_view::npos;
+      });
+  if (plain)
+    return text;
+  std::string quoted = "'";
+  for (const char c : text)
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+// The libraries of a process have a runtime each, and all read the environment.
+static constexpr const char *argumentsVariable = "TESSERA_PACK_ARGUMENTS";
+
+void setPackArguments(const std::vector<std::string> &arguments) {
+  std::string text;
+  for (const std::string &argument : arguments)
+    text += " " + quotedForShell(argument);
+  ::setenv(argumentsVariable, text.c_str(), 1);
+}
+
 std::string Pack::whyNot(const CompileRequest &request) const {
   std::set<std::string> targets;
   bool kernel = false, text = false;
@@ -74,6 +102,28 @@ std::string Pack::whyNot(const CompileRequest &request) const {
     return "it has no code of this kernel";
   return text ? "it has the kernel, but not this configuration"
               : "the text of the kernel is another one than when it was packed";
+}
+
+std::string Pack::targetsWith(const std::string &target) const {
+  std::set<std::string> targets = {target};
+  for (const PackEntry &entry : contents.entries)
+    targets.insert(entry.target);
+  std::string list;
+  for (const std::string &one : targets)
+    list += (list.empty() ? "" : ",") + one;
+  return list;
+}
+
+std::string Pack::remedy(const CompileRequest &request) const {
+  const std::string ending = " --targets " + targetsWith(request.target) +
+                             " -o " + quotedForShell(name);
+  if (const char *arguments = std::getenv(argumentsVariable);
+      arguments && *arguments)
+    return "pack this run: tessera pack" + std::string(arguments) + ending;
+  return "it was made by `" + contents.command +
+         "`; give that command the settings of this call, or pack a run: "
+         "tessera pack --config RUN.yaml" +
+         ending;
 }
 
 Artifact Pack::read(const PackEntry &entry) const {

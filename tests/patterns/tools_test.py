@@ -2,11 +2,13 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
+import re
+import shlex
 import subprocess
 import sys
 
 import pytest
-from repository import ROOT
+from repository import PROGRAM, ROOT
 from run_tessera import tessera
 
 WINDOW = ROOT / "kernels/patterns/window.py"
@@ -126,6 +128,25 @@ def test_the_op_runs_from_the_pack_of_a_pattern_that_selects(name, tmp_path):
 def test_the_op_runs_from_the_pack_of_a_plain_pattern(tmp_path):
     listed = fine("pack", WINDOW, "attention_params=window=20", *SIZES, "-o", tmp_path / "op.tpack")
     assert " window_bwd " in listed and "rmsnorm" not in listed, listed
+
+
+def test_a_run_that_a_pack_does_not_serve_names_the_command_that_packs_it(run_settings, tmp_path):
+    """The pack of a pattern has no kernels of a model, which the command that made the pack would leave out again."""
+    pack = tmp_path / "op.tpack"
+    fine("pack", WINDOW, "attention_params=window=20", *SIZES, "-o", pack)
+
+    def miss(folder):
+        done = subprocess.run([PROGRAM, "train", *map(str, run_settings), "train.steps=1", "panel=false", f"out={folder / 'run'}"],
+                              env=os.environ | {"TESSERA_CACHE_DIR": str(folder / "cache"), "TESSERA_PACK": str(pack)},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+        return re.search(r"has no `.*?; pack this run: (tessera pack .*)", done.stdout)
+
+    found = miss(tmp_path / "before")
+    words = shlex.split(found[1])
+    assert words[:3] == ["tessera", "pack", "--config"] and words[-2:] == ["-o", str(pack)] and "train.steps=1" in words, words
+    fine(*words[1:])
+    assert not miss(tmp_path / "after")
 
 
 def test_the_printed_kernels_of_selected_blocks_are_packed_as_those_of_the_file(tmp_path):
