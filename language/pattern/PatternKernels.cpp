@@ -5,6 +5,7 @@
 
 #include "language/Parser.h"
 #include "language/pattern/Derivative.h"
+#include "language/pattern/ParameterValues.h"
 #include "language/pattern/Pattern.h"
 #include "language/pattern/PatternNames.h"
 #include "language/pattern/PatternWriter.h"
@@ -78,6 +79,8 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
   const Pattern pattern = readPattern(*parsed.module, result.diagnostics);
   if (result.diagnostics.empty())
     checkNames(pattern, result.diagnostics);
+  if (result.diagnostics.empty())
+    checkValues(pattern, defaultValues(pattern), result.diagnostics);
   if (!result.diagnostics.empty())
     return result;
   if (pattern.selection) {

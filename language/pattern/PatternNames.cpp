@@ -14,9 +14,6 @@
 namespace tessera::language {
 namespace {
 
-// Derived bounds are sums of a parameter and positions below 2^30 in int32.
-constexpr int64_t largestInteger = int64_t(1) << 30;
-
 template <size_t count>
 bool contains(const std::array<std::string_view, count> &list,
               std::string_view name) {
@@ -125,13 +122,8 @@ public:
       report({}, "`" + file + "` cannot be the name of a pattern",
              "its kernels are named after the file: use letters, digits and _, "
              "and no name of Python, of a function of patterns or of the core");
-    for (const PatternParameter &p : pattern.parameters) {
+    for (const PatternParameter &p : pattern.parameters)
       checkName(p.name, p.range);
-      const Int *value = p.defaultValue.get<Int>();
-      if (value && (*value > largestInteger || *value < -largestInteger))
-        report(p.range, "`" + p.name + "` is outside of -2^30 to 2^30",
-               "positions are int32: write 2**30 for no limit");
-    }
     for (const PerSequence &p : pattern.perSequence)
       checkName(p.name, p.range);
     size_t scores = 0;

@@ -12,8 +12,7 @@ namespace tessera::language {
 
 // Appends a diagnostic for each name of the file, a parameter or a function
 // that the kernels of the pattern use for themselves, for learned parameters
-// that no kernel can take, for integers that could overflow the int32 of
-// positions, and for a `sees` that returns a number.
+// that no kernel can take, and for a `sees` that returns a number.
 void checkNames(const Pattern &pattern, std::vector<Diagnostic> &diagnostics);
 
 } // namespace tessera::language

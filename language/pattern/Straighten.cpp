@@ -68,7 +68,7 @@ public:
     try {
       Environment names;
       for (const Parameter &parameter : root.parameters)
-        names[parameter.name] = makeName(parameter.name, parameter.range);
+        names[parameter.name] = valueOf(parameter);
       path.result = run(root, std::move(names));
       if (++leaves > maxStraightPaths)
         fail(root.nameRange, "has more than " +
@@ -87,6 +87,14 @@ public:
   }
 
 private:
+  SymbolPtr valueOf(const Parameter &parameter) const {
+    if (options.values)
+      if (const auto given = options.values->find(parameter.name);
+          given != options.values->end())
+        return makeConstant(given->second, parameter.range);
+    return makeName(parameter.name, parameter.range);
+  }
+
   StraightPath restart() {
     calls.clear();
     current = nullptr;

@@ -6,6 +6,7 @@
 
 #include "language/pattern/Symbol.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct StraightenOptions {
   std::string remedy; // "write sees_tile, key_range and query_range"
   // Names of parameters that are bools.
   std::vector<std::string> bools;
+  // Values of parameters, which decide each compile-time `if`; null: the values
+  // are not known.
+  const std::map<std::string, Value> *values = nullptr;
 };
 
 // Replaces assignments by their values, calls of functions of the same module

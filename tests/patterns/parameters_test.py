@@ -1,0 +1,64 @@
+# tests/patterns/parameters_test.py - parameters of patterns with mistakes: the op, the dry run of a training run and the file refuse them.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import os
+
+import pytest
+import torch
+from run_tessera import tessera
+
+torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+RULE = '''import triton
+import triton.language as tl
+
+
+# tessera: pattern(kind="near", window=8, flag=True, bits=2)
+@triton.jit
+def sees(t, pos, kind: tl.constexpr, window: tl.constexpr, flag: tl.constexpr, bits: tl.constexpr):
+    if kind == "near":
+        return (pos <= t) & (pos // window == t // window) & flag
+    if kind == "bits":
+        return (pos <= t) & (pos >> bits == t >> bits)
+    if kind == "left":
+        return (pos <= t) & (pos << bits <= t << 1)
+    if kind == "rest":
+        return (pos <= t) & (pos % (window - 3) <= t)
+    return pos <= t
+'''
+# What is written after the name of the pattern, and the beginning of the message.
+WRONG = {
+    "window=3, window=4": "`window` twice",
+    "window=1073741825": "`window` is outside of -2^30 to 2^30",
+    "window=99999999999999999999": "window",
+    "window='8'": "without quotation marks",
+    'kind="near"': "without quotation marks",
+    "window=3.5": "its default is 8",
+    "flag=1": "its default is True",
+    "windw=3": "did you mean `window`?",
+    "window": "NAME=",
+    "window=0": "rule.py:9:30: `sees` divides by 0",
+    "kind=rest, window=3": "rule.py:15:30: `sees` divides by 0",
+    "kind=bits, bits=-1": "rule.py:11:30: `sees` shifts by -1",
+    "kind=left, bits=32": "rule.py:13:30: `sees` shifts by 32",
+}
+
+
+def written(folder, text=RULE, name="rule.py"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def attend(pattern, parameters="", **more):
+    generator = torch.Generator().manual_seed(1)
+    tensors = [torch.randn(40, heads, 16, generator=generator) for heads in (2, 1, 1)]
+    return torch.ops.tessera.attention(*tensors, torch.tensor([0, 40]).int(), 40, str(pattern), parameters, **more)[0]
+
+
+@pytest.mark.parametrize("default, message", [("window=0", "rule.py:9:30: error: `sees` divides by 0"),
+                                              ('kind="bits", bits=-2', "rule.py:11:30: error: `sees` shifts by -2")])
+@pytest.mark.parametrize("verb", ["compile", "check"])
+def test_a_default_without_a_result_is_refused(tmp_path, verb, default, message):
+    text = RULE.replace("window=8", default) if "window" in default else RULE.replace('kind="near"', 'kind="bits"').replace("bits=2", "bits=-2")
+    done = tessera(verb, written(tmp_path, text), *(["--list"] if verb == "compile" else []))
+    assert done.returncode == 1 and message in done.stdout and "HINT" in done.stdout, done.stdout
