@@ -6,6 +6,7 @@
 
 #include "language/Decorators.h"
 #include "language/Program.h"
+#include "language/pattern/ParameterValues.h"
 #include "language/pattern/Pattern.h"
 #include "runtime/launch/FindFile.h"
 #include "support/ArgumentError.h"
@@ -16,9 +17,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace tessera::runtime {
@@ -56,6 +59,7 @@ PatternFile read(const std::string &path) {
   if ((result.selection = pattern.selection))
     for (const std::string &name : result.selection->names())
       result.parameters.push_back({name, *result.selection->find(name)});
+  result.program = program;
   result.decodes = result.selection || program->main().findFunction(
                                            result.name + "_decode") != nullptr;
   result.attendsToLaterKeys =
@@ -67,6 +71,32 @@ ArgumentError wrongValue(const std::string &item, const std::string &file) {
   return ArgumentError("attention parameter `" + item + "` of " + file,
                        "write NAME=VALUE with a value of the default's type, "
                        "separated by commas: top=8, block=32");
+}
+
+bool isQuoted(std::string_view text) {
+  return text.starts_with('\'') || text.starts_with('"');
+}
+
+// A word of letters, digits and _ that is not a number or a truth value.
+bool isWord(std::string_view text) {
+  return !text.empty() && !std::isdigit(uint8_t(text[0])) && text != "True" &&
+         text != "true" && text != "False" && text != "false" &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_';
+         });
+}
+
+ArgumentError unknownParameter(const PatternFile &pattern,
+                               const std::string &file,
+                               const std::string &name) {
+  return ArgumentError(
+      file + " has no parameter `" + name + "`",
+      pattern.parameters.empty()
+          ? "leave `" + name + "` away"
+          : nearestNameHint(
+                name,
+                namesOf(pattern.parameters, &PatternFile::Parameter::name),
+                "parameters"));
 }
 
 // Reads "top=8, cap=30.0".
@@ -112,6 +142,59 @@ std::optional<std::string> writtenLike(const language::Value &defaultValue,
   return fits ? std::optional(text) : std::nullopt;
 }
 
+// Returns the value of one parameter as it is written. Throws ArgumentError if
+// it has another type than the default.
+language::Value valueLike(const PatternFile &pattern,
+                          const PatternFile::Parameter &parameter,
+                          const std::string &text) {
+  const language::Value &wanted = parameter.defaultValue;
+  const auto refuse = [&](const std::string &hint) {
+    throw ArgumentError("`" + parameter.name + "` of " + pattern.path +
+                            " is set to `" + text + "`, but its default is " +
+                            wanted.repr(),
+                        hint);
+  };
+  if (isQuoted(text))
+    refuse("write the value without quotation marks");
+  if (wanted.is<std::string>()) {
+    if (!isWord(text))
+      refuse("give a word of letters, digits and _ that does not begin with a "
+             "digit");
+    return language::Value(text);
+  }
+  if (const auto number = numberFromText<int64_t>(text)) {
+    if (wanted.is<double>())
+      return language::Value(double(*number));
+    if (wanted.is<language::Int>())
+      return language::Value(language::Int(*number));
+  } else if (const auto real = numberFromText<double>(text);
+             real && wanted.is<double>() && std::isfinite(*real)) {
+    return language::Value(*real);
+  }
+  const bool isTrue = text == "True" || text == "true";
+  if (wanted.is<bool>() && (isTrue || text == "False" || text == "false"))
+    return language::Value(isTrue);
+  refuse(wanted.is<language::Int>() ? "give an integer from -2^30 to 2^30"
+         : wanted.is<bool>()        ? "give True or False"
+                                    : "give a finite number");
+  return {};
+}
+
+// Throws the first diagnostic as an error of the caller, with its place.
+void requireResult(const PatternFile &pattern,
+                   const language::ParameterValues &values) {
+  std::vector<Diagnostic> found;
+  language::checkValues(language::readPattern(pattern.program->main(), found),
+                        values, found);
+  if (found.empty())
+    return;
+  const Diagnostic &first = found.front();
+  throw ArgumentError(pattern.path + ":" + std::to_string(first.range.line) +
+                          ":" + std::to_string(first.range.column) + ": " +
+                          first.message,
+                      first.hint);
+}
+
 } // namespace
 
 const PatternFile::Parameter *
@@ -138,6 +221,28 @@ std::shared_ptr<const PatternFile> readPatternFile(const std::string &file) {
   return entry;
 }
 
+void checkParameters(const PatternFile &pattern,
+                     const std::string &parameters) {
+  static std::mutex mutex;
+  static auto *const checked =
+      new std::set<std::pair<std::string, std::string>>;
+  const std::pair key(pattern.path, parameters);
+  std::lock_guard<std::mutex> guard(mutex);
+  if (checked->contains(key))
+    return;
+  language::ParameterValues values;
+  for (const PatternFile::Parameter &parameter : pattern.parameters)
+    values[parameter.name] = parameter.defaultValue;
+  for (const auto &[name, text] : valuesOf(parameters, pattern.path)) {
+    const PatternFile::Parameter *parameter = pattern.find(name);
+    if (!parameter)
+      throw unknownParameter(pattern, pattern.path, name);
+    values[name] = valueLike(pattern, *parameter, text);
+  }
+  requireResult(pattern, values);
+  checked->insert(key);
+}
+
 std::optional<language::Selection>
 selectionOfPattern(const std::string &file, const std::string &parameters) {
   const auto pattern = readPatternFile(file);
@@ -148,12 +253,7 @@ selectionOfPattern(const std::string &file, const std::string &parameters) {
   for (const auto &[name, text] : valuesOf(parameters, file)) {
     if (std::find(integers.begin(), integers.end(), name) == integers.end()) {
       if (!pattern->find(name))
-        throw ArgumentError(
-            file + " has no parameter `" + name + "`",
-            nearestNameHint(
-                name,
-                namesOf(pattern->parameters, &PatternFile::Parameter::name),
-                "parameters"));
+        throw unknownParameter(*pattern, file, name);
       continue;
     }
     const auto value = numberFromText<int64_t>(text);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "language/Program.h"
 #include "language/Value.h"
 #include "language/pattern/Selection.h"
 
@@ -41,6 +42,8 @@ struct PatternFile {
   bool decodes = false;
   // False: no query attends to a key after itself, as far as `sees` tells.
   bool attendsToLaterKeys = false;
+  // The file with its kernels.
+  std::shared_ptr<const language::Program> program;
 
   const Parameter *find(const std::string &parameter) const;
 };
@@ -52,6 +55,14 @@ bool isPatternFile(const std::string &file);
 // Reads a pattern once a process. Throws Error if the file does not exist or is
 // not a pattern, and CompileError if it has errors.
 std::shared_ptr<const PatternFile> readPatternFile(const std::string &file);
+
+// Checks the values of `parameters`: "window=8, cap=30.0". A text is a word
+// without quotation marks. Throws ArgumentError for a name that the pattern
+// does not have or that occurs twice, for a value of another type than the
+// default, and, with the place in the file, for a value with which the
+// functions of the pattern do not have a result
+// (language/pattern/ParameterValues.h).
+void checkParameters(const PatternFile &pattern, const std::string &parameters);
 
 // Returns the directive select(...) of a pattern with the values of
 // `parameters`: "top=8, block=32". Returns nullopt if the pattern does not have

@@ -55,6 +55,20 @@ def attend(pattern, parameters="", **more):
     return torch.ops.tessera.attention(*tensors, torch.tensor([0, 40]).int(), 40, str(pattern), parameters, **more)[0]
 
 
+@pytest.mark.parametrize("parameters", WRONG)
+def test_the_dry_run_refuses(tmp_path, parameters):
+    done = dry_run(tmp_path, f"attention={written(tmp_path)}", f"attention_params={parameters}")
+    message = done.stdout[-1500:]
+    assert done.returncode == 1 and "HINT" in message, message
+    assert WRONG[parameters] in message and ("rule.py" in message or "attention_params" in message), message
+
+
+def dry_run(folder, *settings):
+    (folder / "text").write_text("\n".join(map(str, range(4000))))
+    return tessera("train", f"data.path={folder / 'text'}", f"out={folder / 'run'}", "train.seq_len=64", "train.steps=1", "panel=false",
+                   *settings, "--dry-run")
+
+
 @pytest.mark.parametrize("default, message", [("window=0", "rule.py:9:30: error: `sees` divides by 0"),
                                               ('kind="bits", bits=-2', "rule.py:11:30: error: `sees` shifts by -2")])
 @pytest.mark.parametrize("verb", ["compile", "check"])

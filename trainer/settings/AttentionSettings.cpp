@@ -234,9 +234,11 @@ std::vector<LayerKind> readEntries(const Config &c) {
       kinds.push_back({*builtInKind(entries[i]), {}});
       continue;
     }
-    kinds.push_back(patternLayer(
-        pathOfEverywhere(files[i]->path), completeParameters(*files[i], given),
-        fmt::format("{}", fmt::join(files[i]->learned, ","))));
+    const std::string complete = completeParameters(*files[i], given);
+    runtime::checkParameters(*files[i], complete);
+    kinds.push_back(
+        patternLayer(pathOfEverywhere(files[i]->path), complete,
+                     fmt::format("{}", fmt::join(files[i]->learned, ","))));
   }
   return kinds;
 }

@@ -92,7 +92,11 @@ ParameterTexts readParameters(const std::string &text, const char *setting) {
       if (other == name)
         throw Error(fmt::format("{} sets `{}` twice", setting, name),
                     "leave one of the two away");
-    all.emplace_back(name, trimmed(item.substr(sign + 1)));
+    const std::string value = trimmed(item.substr(sign + 1));
+    if (value.starts_with('\'') || value.starts_with('"'))
+      throw Error(fmt::format("{} sets `{}` to `{}`", setting, name, value),
+                  "write the value without quotation marks");
+    all.emplace_back(name, value);
   }
   return all;
 }

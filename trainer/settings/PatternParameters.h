@@ -20,8 +20,8 @@ using ParameterTexts = std::vector<std::pair<std::string, std::string>>;
 std::vector<std::string> splitList(const std::string &text, char separator);
 
 /// Reads "window=8, first=4", also with colons. Throws tessera::Error, with the
-/// name of the setting, for an item without a value and for a name that occurs
-/// twice.
+/// name of the setting, for an item without a value, for a value in quotation
+/// marks and for a name that occurs twice.
 ParameterTexts readParameters(const std::string &text,
                               const char *setting = "attention_params");
 
