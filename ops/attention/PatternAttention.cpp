@@ -103,6 +103,7 @@ attention(const Tensor &q, const Tensor &k, const Tensor &v,
       scale};
   const PatternOutput r = withValueErrors([&] {
     const auto file = readPatternFile(call.file);
+    checkParameters(*file, call.parameters);
     checkLearned(call, file->learned);
     checkPerSequence(call, file->perSequence);
     if (!file->selection)

@@ -56,6 +56,19 @@ def attend(pattern, parameters="", **more):
 
 
 @pytest.mark.parametrize("parameters", WRONG)
+def test_the_op_refuses_with_the_words_of_patterns(tmp_path, parameters):
+    with pytest.raises(ValueError) as raised:
+        attend(written(tmp_path), parameters)
+    message = str(raised.value)
+    assert WRONG[parameters] in message and "HINT" in message and "rule.py" in message and "constexpr" not in message.split("\n")[0], message
+
+
+@pytest.mark.parametrize("parameters", ["", "kind=bits", "kind=all, window=0", "window=-3", "kind=rest, window=2", "kind=left, bits=31, window=0"])
+def test_the_op_takes_what_has_a_result(tmp_path, parameters):
+    assert attend(written(tmp_path), parameters).isfinite().all()
+
+
+@pytest.mark.parametrize("parameters", WRONG)
 def test_the_dry_run_refuses(tmp_path, parameters):
     done = dry_run(tmp_path, f"attention={written(tmp_path)}", f"attention_params={parameters}")
     message = done.stdout[-1500:]
@@ -76,3 +89,12 @@ def test_a_default_without_a_result_is_refused(tmp_path, verb, default, message)
     text = RULE.replace("window=8", default) if "window" in default else RULE.replace('kind="near"', 'kind="bits"').replace("bits=2", "bits=-2")
     done = tessera(verb, written(tmp_path, text), *(["--list"] if verb == "compile" else []))
     assert done.returncode == 1 and message in done.stdout and "HINT" in done.stdout, done.stdout
+
+
+def test_modify_is_checked_too(tmp_path):
+    text = ("import triton\n\n\n# tessera: pattern(block=4)\n@triton.jit\ndef modify(s, t, pos, head, block: tl.constexpr):\n"
+            "    return s - 0.5 * ((t - pos) // block)\n").replace("import triton\n", "import triton\nimport triton.language as tl\n", 1)
+    path = written(tmp_path, text)
+    assert attend(path).isfinite().all()
+    with pytest.raises(ValueError, match=r"rule.py:8:23: `modify` divides by 0"):
+        attend(path, "block=0")
