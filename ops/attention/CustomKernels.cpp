@@ -151,7 +151,10 @@ Constexprs parseConstants(const std::string &text) {
       throw ArgumentError(
           "constexprs has `" + item + "`",
           "write NAME=number, separated by commas: W=16, CAP=30.0");
-    result[item.substr(0, equals)] = *value;
+    const std::string name = item.substr(0, equals);
+    if (!result.emplace(name, *value).second)
+      throw ArgumentError("constexprs sets `" + name + "` twice",
+                          "leave one of the two away");
   }
   return result;
 }

@@ -82,6 +82,18 @@ def dry_run(folder, *settings):
                    *settings, "--dry-run")
 
 
+@pytest.mark.parametrize("setting", ["W=3, W=4", "W='3'", "W"])
+def test_the_dry_run_refuses_malformed_values_of_kernels(tmp_path, setting):
+    done = dry_run(tmp_path, "attention.kernel=kernels/dense/dense_fwd.py", "attention.fwd=dense_fwd", f"attention.constexprs={setting}")
+    assert done.returncode == 1 and "attention.constexprs" in done.stdout and "HINT" in done.stdout, done.stdout[-1500:]
+
+
+def test_values_of_kernels_are_given_once():
+    tensors = [torch.randn(40, heads, 16) for heads in (2, 1, 1)]
+    with pytest.raises(ValueError, match="constexprs sets `W` twice"):
+        torch.ops.tessera.custom_attention(*tensors, torch.tensor([0, 40]).int(), 40, "kernels/patterns/window.py", "window", "", "W=3, W=4")
+
+
 @pytest.mark.parametrize("default, message", [("window=0", "rule.py:9:30: error: `sees` divides by 0"),
                                               ('kind="bits", bits=-2', "rule.py:11:30: error: `sees` shifts by -2")])
 @pytest.mark.parametrize("verb", ["compile", "check"])

@@ -402,6 +402,7 @@ void settleAttention(Config &c, AttentionOrigin origin) {
                 "leave one of the two away");
   c.model.attention = AttentionKind::Kernel;
   custom.constexprs = groupsOf(custom.constexprs, 1)[0];
+  readParameters(custom.constexprs, "attention.constexprs");
   if (origin == AttentionOrigin::User && runtime::isKernelFile(custom.file))
     custom.file = pathOfEverywhere(runtime::findKernelFile(custom.file));
 }
