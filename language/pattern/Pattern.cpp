@@ -231,12 +231,11 @@ private:
   }
 
   void readPerSequence(const Keyword &keyword, const SourceRange &range) {
-    static const std::vector<std::string> types = {"i32", "i64", "fp32"};
     const std::string type = dump(*keyword.value);
-    if (std::find(types.begin(), types.end(), type) == types.end())
+    if (type != "i32")
       return report(range,
-                    "`" + type + "` is not a type of a value of a sequence",
-                    nearestNameHint(type, types, "types"));
+                    "`" + type + "` is not the type of a value of a sequence",
+                    "write per_sequence(" + keyword.name + "=i32)");
     pattern.perSequence.push_back({keyword.name, type, range});
   }
 

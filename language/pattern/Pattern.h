@@ -45,7 +45,7 @@ struct PatternParameter {
 // A run-time value that each sequence has: per_sequence(prefix=i32).
 struct PerSequence {
   std::string name;
-  std::string type; // "i32", "i64" or "fp32"
+  std::string type; // "i32"
   SourceRange range;
 };
 

@@ -195,6 +195,28 @@ void requireResult(const PatternFile &pattern,
                       first.hint);
 }
 
+// Returns the path of an existing file. Throws ArgumentError with the path that
+// the caller may have meant.
+std::string pathOfPattern(const std::string &file) {
+  try {
+    return findKernelFile(file);
+  } catch (const Error &error) {
+    const std::string stem = std::filesystem::path(file).stem().string();
+    const std::vector<std::string> known = libraryPatterns();
+    const bool isKnown =
+        std::find(known.begin(), known.end(), stem) != known.end();
+    const std::string nearest = isKnown ? stem : nearestName(stem, known);
+    const std::string own = "my/" + (stem.empty() ? "near" : stem) + ".py";
+    throw ArgumentError(
+        "`" + file + "` is not the file of a pattern: " + error.message,
+        nearest.empty()
+            ? "name a file by its path, such as " + own +
+                  ", and a pattern of the library as kernels/patterns/window.py"
+            : "did you mean kernels/patterns/" + nearest +
+                  ".py? a file of yours is named by its path, such as " + own);
+  }
+}
+
 } // namespace
 
 const PatternFile::Parameter *
@@ -213,7 +235,7 @@ std::shared_ptr<const PatternFile> readPatternFile(const std::string &file) {
   static std::mutex mutex;
   static auto *const known =
       new std::map<std::string, std::shared_ptr<const PatternFile>>;
-  const std::string found = findKernelFile(file);
+  const std::string found = pathOfPattern(file);
   std::lock_guard<std::mutex> guard(mutex);
   auto &entry = (*known)[found];
   if (!entry)

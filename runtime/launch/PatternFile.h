@@ -52,7 +52,8 @@ struct PatternFile {
 // file does not exist.
 bool isPatternFile(const std::string &file);
 
-// Reads a pattern once a process. Throws Error if the file does not exist or is
+// Reads a pattern once a process. Throws ArgumentError, with the path of the
+// nearest pattern of the library, if the file does not exist, Error if it is
 // not a pattern, and CompileError if it has errors.
 std::shared_ptr<const PatternFile> readPatternFile(const std::string &file);
 

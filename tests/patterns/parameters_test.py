@@ -110,3 +110,25 @@ def test_modify_is_checked_too(tmp_path):
     assert attend(path).isfinite().all()
     with pytest.raises(ValueError, match=r"rule.py:8:23: `modify` divides by 0"):
         attend(path, "block=0")
+
+
+@pytest.mark.parametrize("name, hint", [
+    ("window", "kernels/patterns/window.py"), ("windw", "kernels/patterns/window.py"), ("window.py", "kernels/patterns/window.py"),
+    ("patterns/sink_window", "kernels/patterns/sink_window.py"), ("kernels/patterns/windw.py", "kernels/patterns/window.py"),
+    ("near_and_far", "my/near_and_far.py"),
+])
+def test_a_name_that_is_not_a_file_gets_the_path(name, hint):
+    with pytest.raises(ValueError) as raised:
+        attend(name)
+    message = str(raised.value)
+    assert f"`{name}`" in message and "HINT" in message and hint in message.split("HINT")[1], message
+
+
+@pytest.mark.parametrize("type", ["i64", "fp32"])
+def test_values_of_a_sequence_are_int32(tmp_path, type):
+    text = f"import triton\n\n\n# tessera: per_sequence(prefix={type})\n@triton.jit\ndef sees(t, pos, prefix):\n    return (pos <= t) | (pos < prefix)\n"
+    done = tessera("compile", written(tmp_path, text), "--list")
+    assert done.returncode == 1 and "rule.py:4:" in done.stdout and "write per_sequence(prefix=i32)" in done.stdout, done.stdout
+    for given in (torch.int64, torch.float32):
+        with pytest.raises(ValueError, match="pass int32, for example"):
+            attend("kernels/patterns/prefix_lm.py", per_sequence=torch.tensor([[7]], dtype=given))

@@ -86,8 +86,8 @@ TEST(Pattern, ReportsErrorsWithPlaceAndRemedy) {
        "3: `p` of `sees` is known at run time only / write p without "
        "tl.constexpr\n"},
       {"per_sequence(p=i33)", "",
-       "1: `i33` is not a type of a value of a sequence / did you mean "
-       "`i32`?\n"},
+       "1: `i33` is not the type of a value of a sequence / write "
+       "per_sequence(p=i32)\n"},
       {"learned(a=Hq)", "",
        "1: the shape of `a` must be a list of sizes / write learned(a=[Hq])\n"},
       {"learned(a=[Hq])", ", a",
