@@ -149,8 +149,8 @@ language::Value valueLike(const PatternFile &pattern,
                           const std::string &text) {
   const language::Value &wanted = parameter.defaultValue;
   const auto refuse = [&](const std::string &hint) {
-    throw ArgumentError("`" + parameter.name + "` of " + pattern.path +
-                            " is set to `" + text + "`, but its default is " +
+    throw ArgumentError("attention parameter `" + parameter.name + "=" + text +
+                            "` of " + pattern.path + ": its default is " +
                             wanted.repr(),
                         hint);
   };
