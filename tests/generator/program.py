@@ -203,7 +203,9 @@ class Program:
     def text(self, name="kernel"):
         arguments = [b.name for b in self.buffers] + list(self.scalars)
         head = ["import tessera", "import tessera.language as tl", ""]
-        lines = ["@tessera.jit", "def %s(%s):" % (name, ", ".join(arguments)), "    pid = tl.program_id(0)"] + indented(self.body)
+        # As in Triton, an argument 1 is a constant, which takes the type of the other operand.
+        casts = ["    %s = tl.cast(%s, tl.int32)" % (scalar, scalar) for scalar, value in self.scalars.items() if value == 1]
+        lines = ["@tessera.jit", "def %s(%s):" % (name, ", ".join(arguments)), "    pid = tl.program_id(0)"] + casts + indented(self.body)
         return "\n".join(head + [line for helper in self.helpers for line in ["", *helper.split("\n"), ""]] + [""] + lines) + "\n"
 
     def expected(self):
