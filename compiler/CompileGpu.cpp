@@ -52,6 +52,7 @@ codegen::gpu::GpuOptions optionsOf(const CompileRequest &request) {
   options.numWarps = int(warps);
   options.numStages = int(std::max<int64_t>(request.options.numStages, 1));
   options.swapOperands = request.options.swapAb;
+  options.constantInputs = request.options.constantInputs;
   return options;
 }
 

@@ -11,9 +11,10 @@ namespace tessera::language {
 // Returns the names of all hints, those of a pattern's directives among them.
 inline const std::vector<std::string> &knownHints() {
   static const std::vector<std::string> known = {
-      "instance",     "cpu",     "stages", "swap_ab", "predicate",
-      "grid",         "check",   "space",  "types",   "pattern",
-      "per_sequence", "learned", "select", "streams", "tiles"};
+      "instance",  "cpu",     "stages",       "swap_ab",
+      "predicate", "grid",    "check",        "space",
+      "types",     "pattern", "per_sequence", "learned",
+      "select",    "streams", "tiles",        "constant_inputs"};
   return known;
 }
 

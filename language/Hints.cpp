@@ -126,17 +126,23 @@ private:
       return readSpace(*call);
     if (name == "stages" && call)
       return readStages(*call);
-    if ((name == "swap_ab" || name == "predicate") && !call) {
-      (name == "swap_ab" ? hints.swapAb : hints.predicate) = true;
-      return;
-    }
+    const std::pair<const char *, bool *> switches[] = {
+        {"swap_ab", &hints.swapAb},
+        {"predicate", &hints.predicate},
+        {"constant_inputs", &hints.constantInputs}};
+    for (const auto &[known, isSet] : switches)
+      if (name == known && !call) {
+        *isSet = true;
+        return;
+      }
     const auto &known = knownHints();
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw unknownHint(name);
     throw Error("the hint `" + name + "` is written differently",
                 "forms: instance NAME(...), types(\"X Y: *T:16\"), cpu(BM=32), "
                 "space(BM=[16, 32]), "
-                "stages(k=3), swap_ab, predicate, grid(cdiv(N, BLOCK)), "
+                "stages(k=3), swap_ab, predicate, constant_inputs, "
+                "grid(cdiv(N, BLOCK)), "
                 "check(X=[N])");
   }
 

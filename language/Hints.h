@@ -39,6 +39,7 @@ struct Hints {
   std::optional<int64_t> stages; // stages(k=3)
   bool swapAb = false;           // swap_ab
   bool predicate = false;        // predicate
+  bool constantInputs = false;   // constant_inputs
   // grid(cdiv(S*G, BM), H, B): one to three expressions over sizes and
   // constexprs. Null: the hint is not there.
   std::shared_ptr<const Expr> grid;

@@ -88,6 +88,7 @@ static Json kernelToJson(const KernelInfo &kernel) {
   json["hints"] = {{"cpu", configsToJson(hints.cpuConfigs)},
                    {"space", spacesToJson(hints.spaces)},
                    {"swap_ab", hints.swapAb},
+                   {"constant_inputs", hints.constantInputs},
                    {"predicate", hints.predicate}};
   json["hints"]["stages"] = hints.stages ? Json(*hints.stages) : Json();
   json["instances"] = Json::object();

@@ -87,6 +87,8 @@ static Json optionsToJson(const CompileOptions &options) {
   // Left out otherwise: keys of kernels without the hint stay what they were.
   if (options.swapAb)
     json["swap_ab"] = true;
+  if (options.constantInputs)
+    json["constant_inputs"] = true;
   if (options.wideGrid)
     json["wide_grid"] = true;
   return json;
@@ -96,7 +98,7 @@ static CompileOptions optionsFromJson(const Json &json) {
   const std::string what = requestName + ": options";
   checkKeys(json,
             {"num_warps", "num_stages", "f32Default", "debug", "swap_ab",
-             "wide_grid"},
+             "constant_inputs", "wide_grid"},
             what);
   CompileOptions result;
   // get<int64_t> would round a float and read true as 1.
@@ -108,6 +110,7 @@ static CompileOptions optionsFromJson(const Json &json) {
   result.numStages = memberOr<int64_t>(json, "num_stages", 2, what);
   result.debug = memberOr<bool>(json, "debug", false, what);
   result.swapAb = memberOr<bool>(json, "swap_ab", false, what);
+  result.constantInputs = memberOr<bool>(json, "constant_inputs", false, what);
   result.wideGrid = memberOr<bool>(json, "wide_grid", false, what);
   result.f32Default = memberOr<std::string>(json, "f32Default", "tf32", what);
   if (result.f32Default != "tf32" && result.f32Default != "ieee")

@@ -19,6 +19,7 @@ struct CompileOptions {
   std::string f32Default = "tf32"; // or "ieee"
   bool debug = false;              // tl.device_assert is checked
   bool swapAb = false;             // the hint swap_ab (GPU)
+  bool constantInputs = false;     // the hint constant_inputs (GPU)
   bool wideGrid = false;           // GPU: more than narrowGrid programs along x
 };
 

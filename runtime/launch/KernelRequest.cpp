@@ -41,6 +41,7 @@ Kernel::State::request(std::span<const Arg> args, const Constexprs &constexprs,
   request.options.numWarps = options.numWarps.value_or(usual.numWarps);
   request.options.numStages = options.numStages.value_or(usual.numStages);
   request.options.swapAb = info.hints.swapAb;
+  request.options.constantInputs = info.hints.constantInputs;
   request.options.wideGrid = options.wideGrid && !device.isCpu();
   if (isCuda()) {
     for (const auto &[constexpr_, value] : all)

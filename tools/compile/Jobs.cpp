@@ -221,6 +221,7 @@ Job makeJob(const JobOptions &options, const language::Program &program,
     compile.numStages =
         options.noHints ? 3 : info.hints.stages.value_or(3); // 3: Triton's
     compile.swapAb = info.hints.swapAb && !options.noHints;
+    compile.constantInputs = info.hints.constantInputs && !options.noHints;
     compile.wideGrid = options.wideGrid;
   }
   compile.numWarps =

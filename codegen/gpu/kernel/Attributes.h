@@ -31,6 +31,9 @@ struct GpuOptions {
   int numWarps = 4;
   int numStages = 3;
   bool swapOperands = false; // tessera-swap-operands
+  // Nothing writes to the arguments that the kernel does not write to while it
+  // runs (tessera-pipeline-loops).
+  bool constantInputs = false;
 };
 
 } // namespace tessera::codegen::gpu

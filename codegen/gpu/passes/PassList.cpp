@@ -34,7 +34,8 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createVectorWidthsPass());
   passes.addPass(
       gpu::createPipelineLoopsPass({.numStages = options.numStages,
-                                    .sharedBytes = sharedFor16Warps(options)}));
+                                    .sharedBytes = sharedFor16Warps(options),
+                                    .constantInputs = options.constantInputs}));
   passes.addPass(gpu::createPromoteOperandsPass(
       {.sharedBytes = int64_t(options.target.sharedPerBlock)}));
   passes.addPass(gpu::createGuardMasksPass());

@@ -109,7 +109,9 @@ def PipelineLoopsPass : GpuPass<"tessera-pipeline-loops"> {
   let options = [
     Option<"numStages", "num-stages", "int", "3", "iterations under way at once">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
-           "of two buffers a tile, which two stages may take">];
+           "of two buffers a tile, which two stages may take">,
+    Option<"constantInputs", "constant-inputs", "bool", "false",
+           "nothing writes to arguments that the kernel does not write to: barriers and acquiring accesses do not keep their loads">];
   let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

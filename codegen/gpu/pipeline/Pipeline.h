@@ -79,9 +79,11 @@ struct AddressSlice {
 };
 
 /// None when some of it cannot be computed ahead: it depends on what the loop
-/// computes, or has effects, or reads what the loop may write.
+/// computes, or has effects, or reads what `scope`, the loop or an operation
+/// that contains it, may write.
 std::optional<AddressSlice> addressSlice(mlir::scf::ForOp loop,
-                                         llvm::ArrayRef<StagedLoad> loads);
+                                         llvm::ArrayRef<StagedLoad> loads,
+                                         mlir::Operation *scope);
 
 /// Loads of a loop in two groups, for one buffer each instead of two.
 struct SplitLoads {

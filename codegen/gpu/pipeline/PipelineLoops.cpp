@@ -470,15 +470,18 @@ struct PipelineLoopsPass
 
   void runOnOperation() final {
     // All are looked at before the first one gets barriers of this pass.
-    SmallVector<scf::ForOp> loops;
+    // With each loop: where nothing may write to what is copied ahead.
+    SmallVector<std::pair<scf::ForOp, Operation *>> loops;
     getOperation().walk([&](scf::ForOp loop) {
       if (!keepsLoadsBehind(loop))
-        loops.push_back(loop);
+        loops.emplace_back(loop, loop);
+      else if (constantInputs)
+        loops.emplace_back(loop, loop->getParentOfType<func::FuncOp>());
       else
         kept(loop, "a barrier or an acquiring access keeps the loads after it");
     });
     ArgumentPairs disjoint;
-    for (scf::ForOp loop : loops) {
+    for (auto [loop, scope] : loops) {
       int stages = numStages;
       if (auto own = loop->getAttrOfType<IntegerAttr>("tile.num_stages"))
         stages = int(own.getInt());
@@ -491,7 +494,7 @@ struct PipelineLoopsPass
         kept(loop, "no load that cp.async can do feeds a dot");
         continue;
       }
-      auto slice = addressSlice(loop, loads);
+      auto slice = addressSlice(loop, loads, scope);
       if (!slice) {
         kept(loop, "an address of a later iteration is not known early");
         continue;
@@ -506,9 +509,9 @@ struct PipelineLoopsPass
              << (split ? ", split in early and late loads" : "");
       if (split)
         LoopPipeliner(loop,
-                      {split->early, *addressSlice(loop, split->early),
+                      {split->early, *addressSlice(loop, split->early, scope),
                        split->once ? 1 : 2},
-                      1, {split->late, *addressSlice(loop, split->late)},
+                      1, {split->late, *addressSlice(loop, split->late, scope)},
                       split->cut)
             .run();
       else

@@ -146,10 +146,10 @@ void requireDisjoint(ModuleOp module, const ArgumentPairs &pairs) {
                   DenseI32ArrayAttr::get(module.getContext(), numbers));
 }
 
-std::optional<AddressSlice> addressSlice(scf::ForOp loop,
-                                         ArrayRef<StagedLoad> loads) {
+std::optional<AddressSlice>
+addressSlice(scf::ForOp loop, ArrayRef<StagedLoad> loads, Operation *scope) {
   SmallVector<Value> written;
-  loop.getBody()->walk([&](Operation *op) {
+  scope->walk([&](Operation *op) {
     if (auto write = globalWriteOf(op))
       written.push_back(write->through);
   });

@@ -148,6 +148,7 @@ D0 = 8
 # tessera: space(BM=[8, 16], D=[D0], where=BM * D <= 64)
 # tessera: stages(k=3)
 # tessera: swap_ab
+# tessera: constant_inputs
 # tessera: predicate
 @triton.autotune(configs=[triton.Config({"BM": b}, num_warps=w) for b in TILES for w in (4, 8)], key=["S"])
 @triton.heuristics({"EVEN": lambda args: args["S"] % 64 == 0 and args["Q"] is not None})
@@ -208,7 +209,7 @@ TEST(Decorators, AreEvaluated) {
   EXPECT_EQ(hints.spaces[0].values[1].second[0].repr(), "8");
   EXPECT_TRUE(hints.spaces[0].where);
   EXPECT_EQ(hints.stages, 3);
-  EXPECT_TRUE(hints.swapAb && hints.predicate);
+  EXPECT_TRUE(hints.swapAb && hints.predicate && hints.constantInputs);
   EXPECT_NE(manifestJson(*loaded).find("\"num_warps\":8"), std::string::npos);
 }
 

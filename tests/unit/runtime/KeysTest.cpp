@@ -69,7 +69,8 @@ TEST(Keys, EveryFieldOfARequest) {
   CompileRequest whole = fullRequest();
   auto &[file, kernel, text, sources, args, options, target, emit, assembler,
          overrides, frontEndOnly] = whole;
-  auto &[numWarps, numStages, f32Default, debug, swapAb, wideGrid] = options;
+  auto &[numWarps, numStages, f32Default, debug, swapAb, constantInputs,
+         wideGrid] = options;
   auto &[name, kind, type, value] = args[0];
   static_cast<void>(file), static_cast<void>(numWarps), static_cast<void>(name),
       static_cast<void>(frontEndOnly);
@@ -83,6 +84,8 @@ TEST(Keys, EveryFieldOfARequest) {
                [](auto &r) { r.options.f32Default = "ieee"; }),
        changed("options.debug", [](auto &r) { r.options.debug = true; }),
        changed("options.swapAb", [](auto &r) { r.options.swapAb = true; }),
+       changed("options.constantInputs",
+               [](auto &r) { r.options.constantInputs = true; }),
        changed("options.wideGrid", [](auto &r) { r.options.wideGrid = true; }),
        changed("args[0].name", [](auto &r) { r.args[0].name = "y"; }),
        changed("args[0].type", [](auto &r) { r.args[0].type = "*fp32"; }),
@@ -168,13 +171,14 @@ TEST(Keys, EveryFieldSurvivesTheJson) {
   ASSERT_EQ(args.size(), 3u);
   EXPECT_EQ(args[0].type, "*fp32:16");
   EXPECT_TRUE(args[2].value.identical(Value(64)));
-  const auto &[numWarps, numStages, f32Default, debug, swapAb, wideGrid] =
-      options;
+  const auto &[numWarps, numStages, f32Default, debug, swapAb, constantInputs,
+               wideGrid] = options;
   EXPECT_EQ(numWarps, 8);
   EXPECT_EQ(numStages, 4);
   EXPECT_EQ(f32Default, "ieee");
   EXPECT_TRUE(debug);
   EXPECT_TRUE(swapAb);
+  EXPECT_TRUE(constantInputs);
   EXPECT_TRUE(wideGrid);
   EXPECT_EQ(target, all.target);
   EXPECT_EQ(emit, all.emit);
