@@ -113,6 +113,7 @@ struct AssignLayoutsPass
         anchors.access[op] = layout;
       }
     });
+    takeLayoutsOfDots(function, anchors);
     LayoutPropagation propagation(function, anchors, numWarps);
     rewriteWithLayouts(function, propagation);
     DEBUG_WITH_TYPE("tessera-assign-layouts",

@@ -40,6 +40,19 @@ struct Anchors {
   llvm::DenseMap<mlir::Operation *, Dot> dots;
 };
 
+/// Gives stores of results of dots, and loads of what dots add to, the layout
+/// of the dot where they run in a loop and touch no more sectors of memory in
+/// it than in their own layout. fp32 elements do: four lanes have eight
+/// neighbours, a sector. Otherwise each iteration would convert the tile in
+/// shared memory:
+///
+///     %old = load p           : blocked       %old = load p : mma
+///     %acc = convert %old     : mma           %new = dot a, b, %old : mma
+///     %new = dot a, b, %acc   : mma      =>   store p, %new
+///     %out = convert %new     : blocked
+///     store p, %out
+void takeLayoutsOfDots(mlir::func::FuncOp function, Anchors &anchors);
+
 class LayoutPropagation {
 public:
   LayoutPropagation(mlir::func::FuncOp function, const Anchors &anchors,

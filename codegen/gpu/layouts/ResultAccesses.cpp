@@ -1,0 +1,63 @@
+// codegen/gpu/layouts/ResultAccesses.cpp - layouts of accesses to results of
+// dots.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/layouts/AccessLayouts.h"
+#include "codegen/gpu/layouts/LayoutPropagation.h"
+#include "codegen/gpu/layouts/Traffic.h"
+#include "dialect/tile/DotInstruction.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+namespace {
+
+// The dot whose result `value` is; null if there is none.
+tile::DotOp dotThatMakes(Value value) {
+  return value.getDefiningOp<tile::DotOp>();
+}
+
+// The dot that adds to `value`, perhaps after an `if` chose the value; null if
+// there is none or another operation uses the value.
+tile::DotOp dotThatAddsTo(Value value) {
+  if (!value.hasOneUse())
+    return {};
+  OpOperand &use = *value.getUses().begin();
+  if (auto dot = dyn_cast<tile::DotOp>(use.getOwner()))
+    return dot.getAcc() == value ? dot : tile::DotOp();
+  if (isa<scf::YieldOp>(use.getOwner()))
+    if (auto branch = dyn_cast<scf::IfOp>(use.getOwner()->getParentOp()))
+      return dotThatAddsTo(branch.getResult(use.getOperandNumber()));
+  return {};
+}
+
+// Whether the access touches as few sectors in `layout` as in `own`.
+bool touchesAsFew(Operation *access, tile::LinearAttr layout,
+                  tile::LinearAttr own) {
+  int axis = 0;
+  const int64_t width = neighboursInLane(own.layout(), axis);
+  const AccessPattern pattern = patternOf(access, std::max(axis, 0), width);
+  return trafficOf(layout.layout(), pattern).sectors <=
+         trafficOf(own.layout(), pattern).sectors;
+}
+
+} // namespace
+
+void takeLayoutsOfDots(func::FuncOp function, Anchors &anchors) {
+  for (auto &[access, own] : anchors.access) {
+    if (iterationsIn(access->getParentRegion()) == 1)
+      continue;
+    tile::DotOp dot;
+    if (auto store = dyn_cast<tile::StoreOp>(access))
+      dot = dotThatMakes(store.getValue());
+    else if (auto load = dyn_cast<tile::LoadOp>(access))
+      dot = dotThatAddsTo(load.getResult());
+    if (!dot || !tile::mmaShapeOf(dot))
+      continue;
+    const tile::LinearAttr layout = anchors.dots.lookup(dot).acc;
+    if (layout && touchesAsFew(access, layout, own))
+      own = layout;
+  }
+}
+
+} // namespace tessera::codegen::gpu
