@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 #include <limits>
 
@@ -131,6 +132,33 @@ static bool onlySums(tile::DotOp dot) {
          use.getOperandNumber() + 1 == carried.getArgNumber();
 }
 
+// Gives dots whose results meet on their way to the same operand, element by
+// element (p and dp of ds = p * dp), the sum of their votes: with one layout
+// nothing has to move where they meet.
+static void voteTogether(ArrayRef<Link> links,
+                         llvm::MapVector<tile::DotOp, DotRoles> &roles) {
+  llvm::EquivalenceClasses<Operation *> meeting;
+  for (Link one : links)
+    for (Link other : links)
+      if (one.to == other.to && one.isA == other.isA &&
+          one.turned == other.turned &&
+          roles[one.from].swapped == roles[other.from].swapped &&
+          one.from.getType() == other.from.getType())
+        meeting.unionSets(one.from, other.from);
+  llvm::DenseMap<Operation *, std::pair<int, int>> votes;
+  auto leader = [&](Operation *dot) {
+    auto found = meeting.findLeader(dot);
+    return found == meeting.member_end() ? dot : *found;
+  };
+  for (auto &[dot, role] : roles) {
+    auto &[rows, columns] = votes[leader(dot)];
+    rows += role.rows;
+    columns += role.columns;
+  }
+  for (auto &[dot, role] : roles)
+    std::tie(role.rows, role.columns) = votes[leader(dot)];
+}
+
 llvm::MapVector<tile::DotOp, DotRoles> dotRoles(func::FuncOp function,
                                                 int numWarps) {
   llvm::MapVector<tile::DotOp, DotRoles> roles;
@@ -170,6 +198,7 @@ llvm::MapVector<tile::DotOp, DotRoles> dotRoles(func::FuncOp function,
     from.pairedColumns |= !rows && toRows;
     to.pairedColumns |= rows && !toRows;
   }
+  voteTogether(links, roles);
   return roles;
 }
 
