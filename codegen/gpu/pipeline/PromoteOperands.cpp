@@ -104,6 +104,33 @@ scf::ForOp loopBetween(Value value, Operation *op) {
   return found;
 }
 
+// The most shared memory that buffers take at one time: those of loops that
+// follow each other share it.
+int64_t bytesInUse(ModuleOp module) {
+  llvm::MapVector<Operation *, int64_t> ofLoop;
+  int64_t outside = 0;
+  module.walk([&](tile::SmemAllocOp alloc) {
+    llvm::SmallPtrSet<Operation *, 4> loops;
+    for (Operation *user : usersOfBuffer(alloc)) {
+      scf::ForOp outermost;
+      for (auto loop = user->getParentOfType<scf::ForOp>();
+           loop && !loop->isAncestor(alloc);
+           loop = loop->getParentOfType<scf::ForOp>())
+        outermost = loop;
+      if (outermost)
+        loops.insert(outermost);
+    }
+    if (loops.size() != 1)
+      outside += alloc.getType().getBytes();
+    else
+      ofLoop[*loops.begin()] += alloc.getType().getBytes();
+  });
+  int64_t most = 0;
+  for (auto &[loop, bytes] : ofLoop)
+    most = std::max(most, bytes);
+  return outside + most;
+}
+
 class Stager {
 public:
   Stager(ModuleOp module, int64_t bytes)
@@ -127,8 +154,7 @@ public:
       tile.source = source;
       tile.readers.push_back(reader);
     });
-    module.walk(
-        [&](tile::SmemAllocOp alloc) { bytes -= alloc.getType().getBytes(); });
+    bytes -= bytesInUse(module);
     for (auto &[source, tile] : tiles)
       if (tile.readers.size() > 1)
         chosen.insert(source);
