@@ -57,4 +57,41 @@ inline double onePassBytes(int64_t shares, int64_t tokens, int64_t keyHeads,
          double(keyDim + valueDim);
 }
 
+// Programs of each tile of compressed keys in the backward pass on a GPU, each
+// with a part of the tokens: one for every kPartTokens tokens, at most
+// kMostParts, which fill a GPU and take scratch memory of the size of dk and dv
+// of all tokens in bf16.
+constexpr int64_t kPartTokens = 256, kMostParts = 8;
+inline int64_t compressedPartsOnGpu(int64_t maxSeqlen) {
+  return std::clamp<int64_t>((maxSeqlen + kPartTokens - 1) / kPartTokens, 1,
+                             kMostParts);
+}
+
+// Rows of the smallest tile of queries in
+// kernels/attention/backward_ordered.py, and keys of the widest tile.
+constexpr int64_t kOrderedRows = 32, kOrderedKeys = 128;
+
+// Returns whether the backward pass of attention in one kernel of a GPU with
+// five products of matrices (kernels/attention/backward_ordered.py) takes these
+// heads, if their numbers have 16 bits.
+inline bool fitsOrderedBackward(int64_t group, int64_t keyDim,
+                                int64_t valueDim) {
+  return headSlices(keyDim).tail == 0 && keyDim >= 16 && keyDim <= 128 &&
+         valueDim <= 128 && group <= kOrderedRows;
+}
+
+// Returns whether that kernel has two programs or more for each of 108
+// multiprocessors, those of an A100: `parts` for each tile of `keys` keys of
+// all sequences. The number is the same for all GPUs, so that a pack of kernels
+// fits each of them.
+inline bool fillsOrderedBackward(int64_t keyHeads, int64_t keys,
+                                 int64_t parts) {
+  return keyHeads * ((keys + kOrderedKeys - 1) / kOrderedKeys) * parts >= 216;
+}
+
+// Returns the bytes of its sum of dq, in fp32.
+inline double orderedBytes(int64_t tokens, int64_t queryHeads, int64_t keyDim) {
+  return 4 * double(tokens) * double(queryHeads) * double(keyDim);
+}
+
 } // namespace tessera::runtime

@@ -14,3 +14,4 @@ FORWARD_CONFIGS = tile_configs([(128, 64, 4, 2), (64, 64, 4, 2), (128, 64, 8, 2)
 DQ_CONFIGS = tile_configs([(128, 32, 4, 1), (64, 64, 4, 1), (64, 64, 8, 2), (64, 32, 4, 2), (32, 64, 4, 2)])
 TOKEN_CONFIGS = [triton.Config({"BN": 64}, num_warps=4, num_stages=2), triton.Config({"BN": 32}, num_warps=2, num_stages=3)]
 DKDV_CONFIGS = tile_configs([(64, 64, 4, 2), (32, 64, 4, 2), (64, 64, 8, 1), (64, 64, 4, 1), (64, 32, 4, 2)])
+ORDERED_CONFIGS = tile_configs([(64, 128, 8, 2), (64, 64, 8, 2), (64, 64, 4, 2), (32, 64, 4, 2)])

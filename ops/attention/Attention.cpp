@@ -14,10 +14,8 @@
 #include <string_view>
 
 namespace tessera::runtime {
-namespace {
 
-// All arguments but the tuples.
-void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
+void applyArguments(Launch &launch, const Attention &a, const Branch &branch) {
   launch.tensor("CU", a.cuSeqlens).real("scale", a.scale);
   launch.integer("nseq", a.sequences);
   for (const auto &[name, tensor] : branch.tensors)
@@ -32,6 +30,8 @@ void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
     launch.constant(name, value);
   wholeTokens(launch, a.group);
 }
+
+namespace {
 
 // Of a backward kernel whose other constants are set.
 void applyTiles(Launch &launch, const Attention &a, const Branch &branch,
@@ -188,7 +188,7 @@ void launchForward(const Attention &a, const Branch &branch, const char *file,
   Launch launch(file, kernel, branch.text);
   launch.rows("q", a.q).rows("k", a.k).rows("v", a.v);
   launch.rows("o", to.o).rows("lse", to.lse);
-  applyCommon(launch, a, branch);
+  applyArguments(launch, a, branch);
   runTokenTiles(launch, a);
 }
 
@@ -206,7 +206,7 @@ void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
   const std::string options = backwardOptions(a, branch.text);
   Launch launch(file, kernel, options);
   addRows(launch, a, rows).rows("dq", to.dq);
-  applyCommon(launch, a, branch);
+  applyArguments(launch, a, branch);
   applyTiles(launch, a, branch, false);
   if (to.add)
     launch.constant("ACCUMULATE", 1);
@@ -222,7 +222,7 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
   at::Tensor dv = at::empty(a.v.sizes(), options);
   Launch launch(file, kernel, backwardOptions(a));
   addRows(launch, a, rows).rows("dk", dk).rows("dv", dv);
-  applyCommon(launch, a, branch);
+  applyArguments(launch, a, branch);
   applyTiles(launch, a, branch, true);
   launch.run(a.keyHeads,
              tileCount(a.k.size(0), launch.tile("BN"), a.sequences) *

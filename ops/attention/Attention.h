@@ -129,6 +129,9 @@ at::Tensor lseRows(const Attention &a, const at::Tensor &lse);
 // and delta.
 Launch &addRows(Launch &launch, const Attention &a, const RowGradient &rows);
 
+// Gives `launch` the arguments and constants of attention but the tuples.
+void applyArguments(Launch &launch, const Attention &a, const Branch &branch);
+
 // Kernels tiled over (token, head of the group) rows. The second returns o and
 // lse as the op does; lse and delta below are [T, Hq] with any strides.
 void launchForward(const Attention &a, const Branch &branch, const char *file,

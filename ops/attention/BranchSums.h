@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "ops/Estimates.h"
 #include "ops/attention/Attention.h"
 
 namespace tessera::runtime {
@@ -14,11 +15,6 @@ struct CompressedParts {
   at::Tensor part, dk, dv, cuCmp;
   int64_t parts = 1;
 };
-
-// A sequence has a part for every so many of its tokens, at most kMostParts: as
-// many blocks as fill a GPU, and scratch memory of the size of dk and dv of all
-// tokens in bf16.
-constexpr int64_t kPartTokens = 256, kMostParts = 8;
 
 // dk and dv of the selected branch: lists of more than `chunk` tokens have
 // their chunks in `part`, fp32 [Hkv, chunks, l', D + E].

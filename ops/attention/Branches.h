@@ -90,6 +90,16 @@ CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
                                     const RowGradient &rows,
                                     const QueryGradient &to,
                                     bool stream = false);
+// Programs of each tile of keys of the compressed branch, each with a part of
+// the tokens.
+int64_t compressedPartCount(const Attention &a);
+// The same in one launch (OrderedBackward.h). Adds dq / scale to `sum`, fp32
+// [T, Hq, D].
+CompressedParts orderedCompressedGradients(const Attention &a,
+                                           const at::Tensor &cuCmp,
+                                           int64_t length, int64_t stride,
+                                           const RowGradient &rows,
+                                           const at::Tensor &sum);
 // There is a token and a selected block. Both make the lists themselves where
 // they are needed and undefined; with lists the forward pass reads them on
 // every device. The second adds up `parts`, too, which may be null.
@@ -104,5 +114,10 @@ std::tuple<at::Tensor, at::Tensor>
 windowGradients(const Attention &a, int64_t window, const RowGradient &rows,
                 const QueryGradient &to,
                 std::optional<at::ScalarType> gradients = {});
+// The same in one launch (OrderedBackward.h). Stores dq / scale in `sum`, fp32
+// [T, Hq, D].
+std::tuple<at::Tensor, at::Tensor>
+orderedWindowGradients(const Attention &a, int64_t window,
+                       const RowGradient &rows, const at::Tensor &sum);
 
 } // namespace tessera::runtime

@@ -5,10 +5,10 @@
 #include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Branches.h"
+#include "ops/attention/OrderedBackward.h"
 #include "ops/launch/EmptyTensor.h"
 
 #include <ATen/ops/empty.h>
-#include <algorithm>
 
 namespace tessera::runtime {
 namespace {
@@ -55,9 +55,19 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
          std::optional<double> scale) {
   const Attention a = check(Compressed::backwardName, q, k, v, cuSeqlens, cuCmp,
                             maxSeqlen, length, stride, scale);
+  const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
+  if (takesOrderedBackward(a, compressedPartCount(a))) {
+    // Early tokens attend to no compressed ones.
+    const Tensor sum = emptyQuerySum(a).zero_();
+    const CompressedParts made =
+        orderedCompressedGradients(a, cuCmp, length, stride, rows, sum);
+    if (made.parts > 1)
+      addParts(a, made);
+    return {finishedQuerySum(a, sum), made.dk, made.dv};
+  }
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
-  const CompressedParts made = compressedGradients(
-      a, cuCmp, length, stride, rowGradient(a, gradO, gradLse, o, lse), {dq});
+  const CompressedParts made =
+      compressedGradients(a, cuCmp, length, stride, rows, {dq});
   if (made.parts > 1)
     addParts(a, made);
   return {dq, made.dk, made.dv};
@@ -85,13 +95,54 @@ using Function =
 TESSERA_AUTOGRAD_OP(Compressed::name, forward, meta, Function::call);
 TESSERA_OP(Compressed::backwardName, backward, metaBack);
 
+// Memory for the parts of dk and dv; these are undefined.
+CompressedParts emptyParts(const Attention &a, const Tensor &cuCmp,
+                           const RowGradient &rows) {
+  CompressedParts made;
+  made.parts = compressedPartCount(a);
+  made.cuCmp = cuCmp;
+  made.part = at::empty({made.parts > 1 ? a.k.size(0) : 0, a.keyHeads,
+                         made.parts, a.keyDim + a.valueDim},
+                        rows.lse.options());
+  return made;
+}
+
+// Of a kernel by tiles of compressed tokens.
+Branch keyBranch(const CompressedParts &made, int64_t length, int64_t stride) {
+  Branch branch{{{"L", length}, {"STRIDE", stride}, {"SPAN", kPartTokens}}};
+  branch.tensors = {{"CU_CMP", made.cuCmp}, {"PART", made.part}};
+  branch.integers = {{"parts", made.parts}};
+  branch.parts = made.parts;
+  return branch;
+}
+
 } // namespace compressed_attention_op
 } // namespace
+
+int64_t compressedPartCount(const Attention &a) {
+  // A CPU has few processors, which complete tiles of keys keep busy.
+  return takesCpuKernels(a.q) ? 1 : compressedPartsOnGpu(a.maxSeqlen);
+}
+
+CompressedParts orderedCompressedGradients(const Attention &a,
+                                           const at::Tensor &cuCmp,
+                                           int64_t length, int64_t stride,
+                                           const RowGradient &rows,
+                                           const at::Tensor &sum) {
+  using namespace compressed_attention_op;
+  CompressedParts made = emptyParts(a, cuCmp, rows);
+  const Branch branch = keyBranch(made, length, stride);
+  std::tie(made.dk, made.dv) =
+      launchOrdered(a, branch, rows, sum, true,
+                    "kernels/nsa/cmp_bwd_ordered.py", "cmp_bwd_ordered");
+  return made;
+}
 
 CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
                                     int64_t length, int64_t stride,
                                     const RowGradient &rows,
                                     const QueryGradient &to, bool stream) {
+  using namespace compressed_attention_op;
   const char *file = "kernels/nsa/cmp_bwd.py";
   Branch branch{{{"L", length}, {"STRIDE", stride}}};
   branch.tensors = {{"CU_CMP", cuCmp}};
@@ -99,23 +150,12 @@ CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
   if (stream)
     branch.constants.emplace_back("STREAM", 1);
   launchDq(a, branch, rows, to, file, "cmp_bwd_dq");
-  // A CPU has few processors, which whole tiles of keys keep busy.
-  const int64_t parts =
-      takesCpuKernels(a.q)
-          ? 1
-          : std::clamp<int64_t>(ceilDiv(a.maxSeqlen, kPartTokens), 1,
-                                kMostParts);
-  CompressedParts made;
-  made.parts = branch.parts = parts;
-  made.cuCmp = cuCmp;
-  made.part = at::empty(
-      {parts > 1 ? a.k.size(0) : 0, a.keyHeads, parts, a.keyDim + a.valueDim},
-      rows.lse.options());
-  branch.constants.emplace_back("SPAN", kPartTokens);
-  branch.tensors.emplace_back("PART", made.part);
-  branch.integers = {{"parts", parts}};
-  std::tie(made.dk, made.dv) =
-      launchDkDv(a, branch, rows, file, "cmp_bwd_dkdv");
+  CompressedParts made = emptyParts(a, cuCmp, rows);
+  Branch keys = keyBranch(made, length, stride);
+  keys.ownTiles = true;
+  if (stream)
+    keys.constants.emplace_back("STREAM", 1);
+  std::tie(made.dk, made.dv) = launchDkDv(a, keys, rows, file, "cmp_bwd_dkdv");
   return made;
 }
 

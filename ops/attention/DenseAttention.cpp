@@ -4,6 +4,7 @@
 #include "ops/Autograd.h"
 #include "ops/Register.h"
 #include "ops/attention/Attention.h"
+#include "ops/attention/OrderedBackward.h"
 #include "ops/attention/Shares.h"
 #include "ops/launch/EmptyTensor.h"
 
@@ -53,6 +54,13 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const int64_t shares = attentionShares(a);
   if (shares > 0)
     return onePass(a, rows, shares);
+  if (takesOrderedBackward(a)) {
+    const Tensor sum = emptyQuerySum(a);
+    auto [dk, dv] =
+        launchOrdered(a, {}, rows, sum, false,
+                      "kernels/dense/attn_bwd_ordered.py", "dense_bwd_ordered");
+    return {finishedQuerySum(a, sum), dk, dv};
+  }
   const char *file = "kernels/dense/attn_bwd.py";
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
   launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Register.h"
 #include "ops/attention/Branches.h"
+#include "ops/attention/OrderedBackward.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
@@ -102,12 +103,26 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
        {std::pair("v_sel", pairs[3]), std::pair("v_win", pairs[5])})
     checkShape(name, branch, v, {cmp.tokens, cmp.keyHeads, cmp.valueDim},
                "[tokens, key heads, value size] as v_cmp has them");
-  const Tensor dq = at::empty(cmp.q.sizes(), cmp.q.options());
   const GatedRows rows = gateRows(cmp, outputGradient(cmp, gradOut), outputs,
                                   lses, gates, logits, mode, tau);
-  // Each branch adds to what the one before left in dq.
-  const CompressedParts parts =
-      compressedGradients(cmp, cuCmp, length, stride, rows.branches[0], {dq});
+  Tensor dkWin, dvWin, dq;
+  CompressedParts parts;
+  // Each branch adds to what the one before left in dq. In one launch the
+  // window's comes first: each token attends to a key.
+  const bool ordered = window > 0 && takesOrderedBackward(win) &&
+                       takesOrderedBackward(cmp, compressedPartCount(cmp));
+  if (ordered) {
+    const Tensor sum = emptyQuerySum(cmp);
+    std::tie(dkWin, dvWin) =
+        orderedWindowGradients(win, window, rows.branches[2], sum);
+    parts = orderedCompressedGradients(cmp, cuCmp, length, stride,
+                                       rows.branches[0], sum);
+    dq = finishedQuerySum(cmp, sum);
+  } else {
+    dq = at::empty(cmp.q.sizes(), cmp.q.options());
+    parts =
+        compressedGradients(cmp, cuCmp, length, stride, rows.branches[0], {dq});
+  }
   const auto none = [](const Tensor &k, const Tensor &v) {
     return std::tuple(at::zeros_like(k), at::zeros_like(v));
   };
@@ -122,9 +137,11 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
                               lists.empty() ? BlockLists{}
                                             : BlockLists{lists[0], lists[1]},
                               rows.branches[1], {dq, true}, &parts);
-  const auto [dkWin, dvWin] =
-      window == 0 ? none(pairs[4], pairs[5])
-                  : windowGradients(win, window, rows.branches[2], {dq, true});
+  if (window == 0)
+    std::tie(dkWin, dvWin) = none(pairs[4], pairs[5]);
+  else if (!ordered)
+    std::tie(dkWin, dvWin) =
+        windowGradients(win, window, rows.branches[2], {dq, true});
   return {dq, parts.dk, parts.dv, dkSel, dvSel, dkWin, dvWin, rows.logits};
 }
 

@@ -5,6 +5,7 @@
 #include "ops/Register.h"
 #include "ops/attention/Attention.h"
 #include "ops/attention/Branches.h"
+#include "ops/attention/OrderedBackward.h"
 #include "ops/launch/EmptyTensor.h"
 
 namespace tessera::runtime {
@@ -40,9 +41,14 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
                                      maxSeqlen, scale);
   if (window == 0)
     return a.zeroGradients();
+  const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
+  if (takesOrderedBackward(a)) {
+    const Tensor sum = emptyQuerySum(a);
+    auto [dk, dv] = orderedWindowGradients(a, window, rows, sum);
+    return {finishedQuerySum(a, sum), dk, dv};
+  }
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
-  auto [dk, dv] =
-      windowGradients(a, window, rowGradient(a, gradO, gradLse, o, lse), {dq});
+  auto [dk, dv] = windowGradients(a, window, rows, {dq});
   return {dq, dk, dv};
 }
 
@@ -78,6 +84,14 @@ windowGradients(const Attention &a, int64_t window, const RowGradient &rows,
   branch.gradients = gradients;
   launchDq(a, branch, rows, to, file, "window_bwd_dq");
   return launchDkDv(a, branch, rows, file, "window_bwd_dkdv");
+}
+
+std::tuple<at::Tensor, at::Tensor>
+orderedWindowGradients(const Attention &a, int64_t window,
+                       const RowGradient &rows, const at::Tensor &sum) {
+  return launchOrdered(a, {{{"W", window}}}, rows, sum, false,
+                       "kernels/nsa/window_bwd_ordered.py",
+                       "window_bwd_ordered");
 }
 
 } // namespace tessera::runtime

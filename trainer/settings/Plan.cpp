@@ -287,10 +287,33 @@ bool runsOnCpu(const Config &c) {
   return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
 }
 
-/// The fp32 sums of keys and values in the backward pass of the last layer's
-/// attention, where that is one pass, and the sums of the shares.
+/// Whether the backward pass of attention of this kind is one kernel of a GPU
+/// (ops/attention/OrderedBackward.h). Of packed documents the number of
+/// compressed keys is that of one document in each row.
+bool takesOrderedBackward(const Config &c, bool sparse) {
+  const ModelConfig &m = c.model;
+  if (runsOnCpu(c) || c.precision == Precision::Fp32 ||
+      c.kernels == KernelSource::Torch ||
+      !runtime::fitsOrderedBackward(m.heads / m.kvHeads, m.keyDim, m.valueDim))
+    return false;
+  const int64_t rows = c.deviceBatchSize, tokens = rows * c.sequenceLength;
+  if (!runtime::fillsOrderedBackward(m.kvHeads, tokens, 1))
+    return false;
+  return !sparse ||
+         (m.nsa.window > 0 &&
+          runtime::fillsOrderedBackward(
+              m.kvHeads, rows * m.nsa.compressedCount(c.sequenceLength),
+              runtime::compressedPartsOnGpu(c.sequenceLength)));
+}
+
+/// The fp32 sums in the backward pass of the last layer's attention, where that
+/// is one pass: on a CPU of keys and values, and of the shares; on a GPU of
+/// queries.
 double shareBytes(const Config &c) {
   const ModelConfig &m = c.model;
+  if (takesOrderedBackward(c, isSparse(m, m.layers - 1)))
+    return runtime::orderedBytes(c.deviceBatchSize * c.sequenceLength, m.heads,
+                                 m.keyDim);
   if (!runsOnCpu(c) || c.kernels == KernelSource::Torch ||
       isSparse(m, m.layers - 1))
     return 0;
@@ -363,7 +386,12 @@ std::vector<std::string> kernelsOf(const Config &c) {
   add({"nn/reduce_rows.py", "nn/residual_norm.py", "nn/rmsnorm_bwd.py",
        "nn/rmsnorm_fwd.py", "nn/rope.py"});
   if (c.model.has(AttentionKind::Nsa)) {
-    add({"nsa/cmp_bwd.py", "nsa/cmp_select_fwd.py"});
+    files.push_back("nsa/cmp_select_fwd.py");
+    const bool ordered = takesOrderedBackward(c, true);
+    if (ordered)
+      add({"nsa/cmp_bwd_ordered.py", "nsa/window_bwd_ordered.py"});
+    if (!ordered || c.dataPacking == DataPacking::BestFit)
+      files.push_back("nsa/cmp_bwd.py");
     if (c.model.compression != models::Compression::Mlp)
       add({"nsa/compress_bwd.py", "nsa/compress_fwd.py"});
     add({"nsa/gate_bwd.py", "nsa/gate_fwd.py", "nsa/inverse_index.py",
@@ -374,7 +402,10 @@ std::vector<std::string> kernelsOf(const Config &c) {
       add({"nsa/select_list_bwd_dq.py", "nsa/select_list_fwd.py",
            "nsa/select_lists.py"});
     if (c.model.nsa.window > 0)
-      add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
+      files.push_back("nsa/window_fwd.py");
+    if (c.model.nsa.window > 0 &&
+        (!ordered || c.dataPacking == DataPacking::BestFit))
+      files.push_back("nsa/window_bwd.py");
   }
   if (c.model.has(AttentionKind::Dense)) {
     // Of packed documents both: their number decides in each micro-batch.
@@ -384,7 +415,10 @@ std::vector<std::string> kernelsOf(const Config &c) {
                                                     c.model.keyDim) > 0;
     };
     const bool packed = c.dataPacking == DataPacking::BestFit;
-    if (!onePass(rows))
+    const bool ordered = takesOrderedBackward(c, false);
+    if (ordered)
+      files.push_back("dense/attn_bwd_ordered.py");
+    else if (!onePass(rows))
       files.push_back("dense/attn_bwd.py");
     if (onePass(packed ? rows * c.sequenceLength : rows))
       files.push_back("dense/attn_bwd_fused.py");

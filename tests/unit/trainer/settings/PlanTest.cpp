@@ -56,6 +56,37 @@ TEST(Plan, SharesOfABackwardKeepProcessorsBusy) {
   }
 }
 
+// With enough keys for a GPU the backward pass of 16-bit heads is one kernel,
+// whose sum of dq is fp32.
+TEST(Plan, OneKernelForTheBackwardPassOfAGpu) {
+  const auto plan = [](const char *kind, const char *length,
+                       const char *precision) {
+    const Config c = parseConfig(
+        "", "x",
+        {std::string("attention=") + kind, "device=cuda",
+         std::string("train.precision=") + precision, "model.dim=1024",
+         "model.n_layers=1", "model.n_heads=16", "model.n_kv_groups=4",
+         "model.d_k=64", "model.d_v=64", std::string("train.seq_len=") + length,
+         "train.batch_size=1", "train.accumulate_grad_batches=1"});
+    return std::pair(planText(c, planOf(c)), planOf(c).activationBytes);
+  };
+  for (const char *kind : {"dense", "nsa"}) {
+    const std::string file = kind[0] == 'd' ? "dense/attn_bwd_ordered.py"
+                                            : "nsa/cmp_bwd_ordered.py",
+                      other = kind[0] == 'd' ? "dense/attn_bwd.py"
+                                             : "nsa/window_bwd.py";
+    const auto [text, bytes] = plan(kind, "16384", "bf16");
+    EXPECT_NE(text.find(file), std::string::npos) << text;
+    EXPECT_EQ(text.find(other), std::string::npos) << text;
+    for (const auto &[length, precision] :
+         {std::pair("2048", "bf16"), std::pair("16384", "fp32")}) {
+      const std::string seven = plan(kind, length, precision).first;
+      EXPECT_EQ(seven.find(file), std::string::npos) << seven;
+      EXPECT_NE(seven.find(other), std::string::npos) << seven;
+    }
+  }
+}
+
 // Attention with one wide head: its shares are most of the memory.
 TEST(Plan, SharesOfABackwardTakeMemory) {
   const auto bytes = [](const char *keyDim) {

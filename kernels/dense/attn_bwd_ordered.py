@@ -1,0 +1,38 @@
+# kernels/dense/attn_bwd_ordered.py - causal flash attention, backward in one pass on a GPU.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The gradients of dense_fwd by kernels/attention/backward_ordered.py. Shapes as in kernels/attention/core.py; dk and dv have those of k and v."""
+import triton
+import triton.language as tl
+from kernels.attention.backward_kv import store_gradients
+from kernels.attention.backward_ordered import Turns, load_key_tile, take_ticket, visit_queries
+from kernels.attention.configs import ORDERED_CONFIGS
+from kernels.attention.core import Pattern, Rows, Sizes
+from kernels.attention.masks import causal_keys, causal_mask, causal_queries
+from kernels.tiles import find_tile
+
+
+# tessera: types("q k v do dk dv: Rows(*TYPE:16, i32:16, i32:16)", "dq: Rows(*fp32:16, i32:16, i32:16)", "lse delta: Rows(*fp32:16, i32:16, 1)", "CU TICKET ADDED: *i32:16", "scale: fp32", "nseq tiles: i32")
+# tessera: instance dense_bwd_ordered_quick_bf16(TYPE="bf16", G=3, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance dense_bwd_ordered_d64_bf16(TYPE="bf16", G=4, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance dense_bwd_ordered_wide_bf16(TYPE="bf16", G=16, D=128, DP=128, DT=0, E=128, EP=128, BM=64, BN=128)
+# tessera: cpu(BM=64, BN=32)
+# tessera: space(BM=[32, 64, 128], BN=[32, 64, 128], where=G <= BM and BM * BN <= 8192)
+# tessera: constant_inputs
+# tessera: grid(H, T // BN + B)
+@triton.autotune(configs=ORDERED_CONFIGS, key=["G", "D", "E"])
+@triton.jit(do_not_specialize=["nseq", "tiles"])
+def dense_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, dk: Rows, dv: Rows, CU, TICKET, ADDED, scale,
+                      nseq, tiles, G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                      BM: tl.constexpr, BN: tl.constexpr):
+    """dk and dv of one tile of keys, and what it adds to dq / scale, fp32 [T, H*G, D]. TICKET and ADDED are the counters of Turns."""
+    turns = Turns(TICKET, ADDED, tiles)
+    ticket = take_ticket(turns)
+    sequence, start, length, n = find_tile(CU, nseq, ticket // tl.num_programs(0), BN)      # early keys, which most tokens see, first
+    group = (ticket % tl.num_programs(0)).to(tl.int64)
+    if n >= length:
+        return
+    keys = load_key_tile(k, v, start, length, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    sums = visit_queries((q, do, lse, delta, dq, scale), turns, keys, start, length, sequence, group, 0, length, (),
+                         Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
+    store_gradients(dk, dv, start + n, group, sums, scale, n + tl.arange(0, BN) < length, 0, Sizes(G, D, DP, DT, E, EP, BM, BN))
