@@ -31,13 +31,14 @@ BLOCKS = dict(LSEL=LSEL, NSEL=NSEL)
 FORWARD = ["compress_pair_fwd", "cmp_select_fwd", "select_lists", "select_list_fwd", "window_fwd", "gate_fwd"]
 BACKWARD = ["gate_bwd_rows", "cmp_bwd_dq", "cmp_bwd_dkdv", "select_list_bwd_dq", "inverse_count", "inverse_prefix", "inverse_fill",
             "select_bwd_dkdv", "branch_bwd_sum", "window_bwd_dq", "window_bwd_dkdv", "compress_pair_bwd_dx"]
+ORDERED = ["gate_bwd_rows", "window_bwd_ordered", "cmp_bwd_ordered", *BACKWARD[3:9], "compress_pair_bwd_dx"]       # with five products
 DENSE = ["dense_fwd", "attn_delta", "dense_bwd_dq", "dense_bwd_dkdv"]
 FILES = dict(compress_pair_fwd="nsa/compress_fwd", compress_fwd="nsa/compress_fwd", compress_pair_bwd_dx="nsa/compress_bwd", compress_bwd_dw="nsa/compress_bwd",
              merge_ranges="nsa/ranges", gate_bwd_rows="nsa/gate_bwd", select_bwd_sum="nsa/bwd_sum",
              cmp_bwd_sum="nsa/bwd_sum", branch_bwd_sum="nsa/bwd_sum", dense_fwd="dense/attn_fwd",
              inverse_count="nsa/inverse_index", inverse_prefix="nsa/inverse_index", inverse_fill="nsa/inverse_index",
              dense_bwd_dq="dense/attn_bwd", dense_bwd_dkdv="dense/attn_bwd", window_bwd_dq="nsa/window_bwd",
-             window_bwd_dkdv="nsa/window_bwd", cmp_bwd_dq="nsa/cmp_bwd", cmp_bwd_dkdv="nsa/cmp_bwd")
+             window_bwd_dkdv="nsa/window_bwd", dense_bwd_ordered="dense/attn_bwd_ordered", cmp_bwd_dq="nsa/cmp_bwd", cmp_bwd_dkdv="nsa/cmp_bwd")
 STRIDES = dict(b="OC", ko="KOUT", vo="VOUT", g="GATES")         # of arguments s?t and s?h whose letters are no tensor's name
 
 
@@ -199,7 +200,8 @@ class Layer:
         constexprs = {**tiles, **self.wide_tiles(name), **constexprs, **(tiles if config else {})}
         fn, args = launcher.kernel(file_of(name), name), {}
         scalars = dict(scale=self.scale, nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
-                       plane=-(-self.T * self.hq // 16) * 16, tiles=self.tiles(SORTED), blocks=-(-self.length // LSEL),
+                       plane=-(-self.T * self.hq // 16) * 16, blocks=-(-self.length // LSEL),
+                       tiles=self.query_tiles if "ordered" in name else self.tiles(SORTED),
                        chunks=self.T * NSEL // CHUNK + self.nblk, parts=self.parts)
         optional = {p.name for p in fn.params if p.is_constexpr and p.has_default}
         for parameter in fn.arg_names:
@@ -225,16 +227,43 @@ class Layer:
             return {}
         return dict(zip(("BM", "BN"), (64, 64) if name.endswith("dq") else (16, 64) if few else (64, 32)))
 
+    def fills_ordered(self, keys, parts=1):
+        """As fillsOrderedBackward of ops/Estimates.h, for heads that its kernels take."""
+        return self.hkv * -(-keys // 128) * parts >= 216 and self.dim == pow2(self.dim) <= 128 and self.vdim <= 128
+
+    @property
+    def backward(self):
+        """The launches of the backward pass."""
+        return ORDERED if self.fills_ordered(self.T) and self.fills_ordered(self.Tc, self.parts) else BACKWARD
+
+    @property
+    def dense_backward(self):
+        """The launches of the backward pass of dense attention."""
+        return ["attn_delta", "dense_bwd_ordered"] if self.fills_ordered(self.T) else DENSE[1:]
+
+    @property
+    def finish_bytes(self):
+        """Bytes that torch moves to multiply the fp32 sum of dq by the scale and to round it."""
+        return self.T * self.hq * self.dim * 6
+
+    @property
+    def query_tiles(self):
+        """Counters of each key head (ops/attention/OrderedBackward.cpp)."""
+        return self.tiles(max(32 // self.group, 1))
+
     def rows_grid(self, c):
         return self.tiles(c["BM"] // self.group), self.hkv
 
     def attention(self, name, keys, rows, more=None, constexprs=None, grid=None):
         """A forward, dq, or dk and dv over keys; `rows`: tiles of a kernel by keys have these."""
         tensors = {**self.of_rows, **keys, **self.starts, **(more or {})}
+        if name.endswith("ordered"):             # dq is a sum in fp32; no sampled block waits for others
+            added = torch.full((self.hkv * self.query_tiles,), 1 << 30, dtype=torch.int32)
+            tensors.update(DQ=zeros(self.T, self.hq, self.dim, dtype=torch.float32), TICKET=zeros(4, dtype=torch.int32), ADDED=added)
         if grid is None:
-            grid = (lambda c: (self.hkv, self.tiles(c["BN"], rows))) if name.endswith("dkdv") else self.rows_grid
+            grid = (lambda c: (self.hkv, self.tiles(c["BN"], rows))) if name.endswith(("dkdv", "ordered")) else self.rows_grid
         first = name == "cmp_bwd_dq"             # the other branches add to what it left
-        return tensors, {**self.head, "ACCUMULATE": int(not first), **(constexprs or {})}, grid
+        return tensors, {**self.head, "ACCUMULATE": int(not first), "ADD": int(name.startswith("cmp")), **(constexprs or {})}, grid
 
     def _dense(self, name):
         return self.attention(name, self.of_keys, self.T)
@@ -244,7 +273,7 @@ class Layer:
 
     def _cmp(self, name):
         shape = dict(L=L, STRIDE=STRIDE)
-        if name == "cmp_bwd_dkdv":
+        if name in ("cmp_bwd_dkdv", "cmp_bwd_ordered"):
             return self.attention(name, self.compressed, self.Tc, dict(PART=self.compressed_parts()), dict(**shape, SPAN=SPAN),
                                   lambda c: (self.hkv, self.tiles(c["BN"], self.Tc) * self.parts))
         if name != "cmp_select_fwd":

@@ -26,9 +26,9 @@ import tempfile
 
 import layer
 import padding
-from layer import BACKWARD, DENSE, FORWARD, ROOT, simulator, torch
+from layer import DENSE, FORWARD, ROOT, simulator, torch
 
-STEERING = {"CU", "CU_CMP", "IDX", "LISTS", "COUNTS", "PTR", "INV"}
+STEERING = {"ADDED", "CU", "CU_CMP", "IDX", "LISTS", "COUNTS", "PTR", "INV"}
 TARGETS = dict(forward=dict(h200=39.5, a100=54.9), backward=dict(h200=73.7, a100=129.2))     # ms, shape A
 RUNS = {"A-local": ("A", 65536, 1, "local"), "A-random": ("A", 65536, 1, "random"), "B-2048": ("B", 2048, 2, "local"),
         "B-8192": ("B", 8192, 2, "local")}
@@ -67,7 +67,7 @@ def samples_of(one, launch):
         return along(launch.grid, 0, lambda n: [0, n - 1])
     if launch.name == "select_bwd_dkdv":
         return by_work(one.chunk_sizes, launch.grid)
-    if launch.name == "cmp_bwd_dkdv":            # late keys have empty parts
+    if launch.name in ("cmp_bwd_dkdv", "cmp_bwd_ordered"):       # late keys have empty parts
         return by_work([compressed_steps(one, launch, i) for i in range(launch.grid[1])], launch.grid)
     if launch.name == "branch_bwd_sum":
         ptr = one.inverse["PTR"][0].tolist()
@@ -75,7 +75,7 @@ def samples_of(one, launch):
         rows = launch.constexprs["BR"]
         work = [n for n in chunks for _ in range(layer.LSEL // rows)]
         return by_work(work + [one.parts] * (launch.grid[1] - len(work)), launch.grid)
-    return along(launch.grid, int(launch.name.endswith("dkdv")), lambda n: [0, 1, n // 4, n * 3 // 4 - 1, n - 2, n - 1])
+    return along(launch.grid, int(launch.name.endswith(("dkdv", "ordered"))), lambda n: [0, 1, n // 4, n * 3 // 4 - 1, n - 2, n - 1])
 
 
 def described(launch, folder):
@@ -91,7 +91,8 @@ def described(launch, folder):
         else:
             arguments[parameter] = value
     return dict(kernel=launch.name, file="kernels/" + layer.file_of(launch.name), grid=[*launch.grid, 1], constexprs=launch.constexprs,
-                warps=launch.warps, stages=launch.stages, arguments=arguments, bytes=launch.bytes())
+                warps=launch.warps, stages=launch.stages, arguments=arguments, bytes=launch.bytes(),
+                **({"ticket": "TICKET"} if "TICKET" in arguments else {}))
 
 
 def sampled(one, name, folder):
@@ -113,9 +114,18 @@ def bound(one, pairs, branches, backward, gpu):
     return 1e3 * max(flop / (tflops * 1e12), (2 if backward else 1) * (rows + keys) / (gbytes * 1e9))
 
 
-def passes(names):
-    """(pass, kernels) of NSA and of dense attention."""
-    return [("forward", FORWARD), ("backward", BACKWARD), ("dense forward", DENSE[:1]), ("dense backward", DENSE[1:])][:4 if names else 2]
+def passes(one, dense):
+    """(pass, kernels) of NSA, and with `dense` of dense attention."""
+    return [("forward", FORWARD), ("backward", one.backward), ("dense forward", DENSE[:1]), ("dense backward", one.dense_backward)][:4 if dense else 2]
+
+
+def finish(one, names, gpu):
+    """The record of torch's pass over dq behind a kernel with five products, at the bandwidth of memory; None where there is no such kernel."""
+    if not any(name.endswith("ordered") for name in names):
+        return None
+    ms = one.finish_bytes / gpu_figures(gpu, "dram_gbytes")[0] / 1e6
+    return dict(kernel="dq by torch", ms=round(ms, 4), limit="memory", floor_of="memory", floor_ms=round(ms, 4), over_floor=1.0, unchecked="a bound",
+                blocks_of_sm=0, spilled=0)
 
 
 @functools.lru_cache(maxsize=2)
@@ -135,7 +145,8 @@ def predict(context, launches, gpu):
 def records_of(run, context):
     """A record for each kernel and GPU, and for each pass."""
     shape, tokens, sequences, what = run
-    one, todo = layer_of(*run), passes(shape == "B")
+    one = layer_of(*run)
+    todo = passes(one, shape == "B")
     of_nsa = sum(padding.pairs(name, one) for name in ("cmp_fwd", "select_list_fwd", "window_fwd"))
     for gpu in context.options.gpus:
         one.programs = 2 * int(gpu_figures(gpu, "sms")[0])
@@ -147,9 +158,13 @@ def records_of(run, context):
                 yield {"gpu": gpu, "pass": which, "kernel": name, "ms": round(got["microseconds"] / 1e3, 4), "limit": got["limit"],
                        "floor_of": unit, "floor_ms": round(floor / 1e3, 4), "over_floor": round(got["microseconds"] / floor, 2),
                        "unchecked": got["unchecked"], "blocks_of_sm": got["resident_blocks"], "spilled": got["spilled_bytes"]}
+            more = finish(one, names, gpu)
+            if more:
+                yield {"gpu": gpu, "pass": which, **more}
             dense, backward = which.startswith("dense"), which.endswith("backward")
             of_dense = bound(one, padding.pairs("dense_fwd", one), 1, backward, gpu)
-            record = {"gpu": gpu, "pass": which, "launches": len(names), "ms": round(sum(found[name]["microseconds"] for name in names) / 1e3, 3),
+            ms = sum(found[name]["microseconds"] for name in names) / 1e3 + (more["ms"] if more else 0)
+            record = {"gpu": gpu, "pass": which, "launches": len(names) + bool(more), "ms": round(ms, 3),
                       "bound": round(of_dense if dense else bound(one, of_nsa, 3, backward, gpu), 3)}
             if not dense:
                 record["dense_bound"] = round(of_dense, 3)

@@ -10,6 +10,7 @@
 //   constexprs, warps, stages
 //   arguments       by name: a number, or a tensor {type, elements, data};
 //                   data: a file of its bytes, else it is zeros
+//   ticket          an argument whose first number tells a program its block
 //   samples         [{block, at}]: the blocks that run, the first one in the
 //                   middle; without, those of tune::sampledBlocks()
 // The result has for each launch and GPU what predict() says, and the blocks'
@@ -27,6 +28,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 using namespace tessera;
@@ -52,6 +54,14 @@ private:
   char *begin = nullptr;
 };
 
+// Writes the data of an argument, if it has any.
+void fill(const Json &value, char *to, size_t bytes) {
+  if (!value.is_object() || !value.contains("data"))
+    return;
+  const std::string data = readFile(value["data"].get<std::string>());
+  std::memcpy(to, data.data(), std::min(bytes, data.size()));
+}
+
 Arg argument(const Json &value, std::vector<Zeros> &memory) {
   if (value.is_number_float())
     return value.get<double>();
@@ -64,15 +74,14 @@ Arg argument(const Json &value, std::vector<Zeros> &memory) {
       value.at("elements").get<size_t>() * cases::elementBytes(*type);
   memory.emplace_back(bytes);
   char *const to = memory.back().data();
-  if (value.contains("data")) {
-    const std::string data = readFile(value["data"].get<std::string>());
-    std::memcpy(to, data.data(), std::min(bytes, data.size()));
-  }
+  fill(value, to, bytes);
   return Pointer{to, *type, bytes, 0};
 }
 
 // Runs the blocks that the file names.
+// `prepare` writes what block `number` needs in memory.
 tune::LaunchProfile profileOf(const cases::GpuLaunch &code, const Json &samples,
+                              const std::function<void(int32_t)> &prepare,
                               const sim::Options &checks) {
   tune::LaunchProfile profile;
   profile.grid = code.launch.grid;
@@ -86,6 +95,7 @@ tune::LaunchProfile profileOf(const cases::GpuLaunch &code, const Json &samples,
     sim::Options options = checks;
     options.serial = true;
     options.blocks = {sample.at("block").get<uint64_t>()};
+    prepare(sample["block"].get<int32_t>());
     const sim::Report report = code.launch.run(options);
     if (!report.ok())
       throw cases::LaunchFault(report.findings[0].text());
@@ -103,6 +113,21 @@ Json predictOn(const Json &launch, const tune::GpuData &gpu) {
   std::vector<Arg> args;
   for (const std::string &name : kernel.parameters())
     args.push_back(argument(launch.at("arguments").at(name), memory));
+  // A program with a ticket changes the counters that another waits for.
+  auto prepare = [&](int32_t number) {
+    if (!launch.contains("ticket"))
+      return;
+    for (size_t i = 0; i < args.size(); ++i) {
+      const std::string &name = kernel.parameters()[i];
+      const auto *tensor = std::get_if<Pointer>(&args[i]);
+      if (!tensor)
+        continue;
+      auto *to = static_cast<char *>(tensor->address);
+      fill(launch["arguments"][name], to, tensor->bytes);
+      if (name == launch["ticket"])
+        std::memcpy(to, &number, sizeof number);
+    }
+  };
   LaunchOptions options;
   options.device = findDevice("sim:" + gpu.rates.target);
   options.numWarps = launch.at("warps").get<int64_t>();
@@ -114,9 +139,10 @@ Json predictOn(const Json &launch, const tune::GpuData &gpu) {
   sim::Options checks; // of addresses only: what is counted is the same
   checks.races = checks.uninitialized = checks.overflow = false;
   checks.conflicts = sim::GlobalConflicts::Off;
-  tune::LaunchProfile profile = launch.contains("samples")
-                                    ? profileOf(code, launch["samples"], checks)
-                                    : tune::profileLaunch(code, checks);
+  tune::LaunchProfile profile =
+      launch.contains("samples")
+          ? profileOf(code, launch["samples"], prepare, checks)
+          : tune::profileLaunch(code, checks);
   profile.bytes = launch.at("bytes");
   const tune::Prediction found = tune::predict(profile, gpu);
   Json floors = Json::object(); // microseconds by unit
