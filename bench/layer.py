@@ -31,14 +31,15 @@ BLOCKS = dict(LSEL=LSEL, NSEL=NSEL)
 FORWARD = ["compress_pair_fwd", "cmp_select_fwd", "select_lists", "select_list_fwd", "window_fwd", "gate_fwd"]
 BACKWARD = ["gate_bwd_rows", "cmp_bwd_dq", "cmp_bwd_dkdv", "select_list_bwd_dq", "inverse_count", "inverse_prefix", "inverse_fill",
             "select_bwd_dkdv", "branch_bwd_sum", "window_bwd_dq", "window_bwd_dkdv", "compress_pair_bwd_dx"]
-ORDERED = ["gate_bwd_rows", "window_bwd_ordered", "cmp_bwd_ordered", *BACKWARD[3:9], "compress_pair_bwd_dx"]       # with five products
+ORDERED = ["gate_bwd_rows", "window_bwd_ordered", "cmp_bwd_ordered", "scaled", *BACKWARD[3:9], "compress_pair_bwd_dx"]       # with five products
 DENSE = ["dense_fwd", "attn_delta", "dense_bwd_dq", "dense_bwd_dkdv"]
 FILES = dict(compress_pair_fwd="nsa/compress_fwd", compress_fwd="nsa/compress_fwd", compress_pair_bwd_dx="nsa/compress_bwd", compress_bwd_dw="nsa/compress_bwd",
              merge_ranges="nsa/ranges", gate_bwd_rows="nsa/gate_bwd", select_bwd_sum="nsa/bwd_sum",
              cmp_bwd_sum="nsa/bwd_sum", branch_bwd_sum="nsa/bwd_sum", dense_fwd="dense/attn_fwd",
              inverse_count="nsa/inverse_index", inverse_prefix="nsa/inverse_index", inverse_fill="nsa/inverse_index",
              dense_bwd_dq="dense/attn_bwd", dense_bwd_dkdv="dense/attn_bwd", window_bwd_dq="nsa/window_bwd",
-             window_bwd_dkdv="nsa/window_bwd", dense_bwd_ordered="dense/attn_bwd_ordered", cmp_bwd_dq="nsa/cmp_bwd", cmp_bwd_dkdv="nsa/cmp_bwd")
+             window_bwd_dkdv="nsa/window_bwd", dense_bwd_ordered="dense/attn_bwd_ordered", scaled="nn/scaled",
+             cmp_bwd_dq="nsa/cmp_bwd", cmp_bwd_dkdv="nsa/cmp_bwd")
 STRIDES = dict(b="OC", ko="KOUT", vo="VOUT", g="GATES")         # of arguments s?t and s?h whose letters are no tensor's name
 
 
@@ -199,7 +200,8 @@ class Layer:
         tiles, warps, stages = config or configuration(name)
         constexprs = {**tiles, **self.wide_tiles(name), **constexprs, **(tiles if config else {})}
         fn, args = launcher.kernel(file_of(name), name), {}
-        scalars = dict(scale=self.scale, nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
+        scalars = dict(scale=self.scale, factor=self.scale, n=self.T * self.hq * self.dim,
+                       nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
                        plane=-(-self.T * self.hq // 16) * 16, blocks=-(-self.length // LSEL),
                        tiles=self.query_tiles if "ordered" in name else self.tiles(SORTED),
                        chunks=self.T * NSEL // CHUNK + self.nblk, parts=self.parts)
@@ -239,12 +241,7 @@ class Layer:
     @property
     def dense_backward(self):
         """The launches of the backward pass of dense attention."""
-        return ["attn_delta", "dense_bwd_ordered"] if self.fills_ordered(self.T) else DENSE[1:]
-
-    @property
-    def finish_bytes(self):
-        """Bytes that torch moves to multiply the fp32 sum of dq by the scale and to round it."""
-        return self.T * self.hq * self.dim * 6
+        return ["attn_delta", "dense_bwd_ordered", "scaled"] if self.fills_ordered(self.T) else DENSE[1:]
 
     @property
     def query_tiles(self):
@@ -331,6 +328,11 @@ class Layer:
     def _merge(self, name):
         return dict(IDX=self.indices, RANGES=zeros(self.hkv, self.T, NSEL, 2, dtype=torch.int32), CU=self.starts["CU"]), BLOCKS, \
             lambda c: (self.tiles(c["BT"]), self.hkv)
+
+    def _scaled(self, name):
+        """dq of its sum in fp32."""
+        sums = zeros(self.T, self.hq, self.dim, dtype=torch.float32)
+        return dict(X=sums, Y=self.of_rows["DQ"]), {}, lambda c: (-(-sums.numel() // c["BC"]), 1)
 
     def _attn(self, name):
         return self.of_rows, self.head, lambda c: (-(-self.T // c["BT"]), self.hq)

@@ -119,15 +119,6 @@ def passes(one, dense):
     return [("forward", FORWARD), ("backward", one.backward), ("dense forward", DENSE[:1]), ("dense backward", one.dense_backward)][:4 if dense else 2]
 
 
-def finish(one, names, gpu):
-    """The record of torch's pass over dq behind a kernel with five products, at the bandwidth of memory; None where there is no such kernel."""
-    if not any(name.endswith("ordered") for name in names):
-        return None
-    ms = one.finish_bytes / gpu_figures(gpu, "dram_gbytes")[0] / 1e6
-    return dict(kernel="dq by torch", ms=round(ms, 4), limit="memory", floor_of="memory", floor_ms=round(ms, 4), over_floor=1.0, unchecked="a bound",
-                blocks_of_sm=0, spilled=0)
-
-
 @functools.lru_cache(maxsize=2)
 def layer_of(shape, tokens, sequences, what):
     return layer.Layer(*layer.SHAPES[shape], tokens, sequences, layer.selection(tokens, what))
@@ -158,13 +149,9 @@ def records_of(run, context):
                 yield {"gpu": gpu, "pass": which, "kernel": name, "ms": round(got["microseconds"] / 1e3, 4), "limit": got["limit"],
                        "floor_of": unit, "floor_ms": round(floor / 1e3, 4), "over_floor": round(got["microseconds"] / floor, 2),
                        "unchecked": got["unchecked"], "blocks_of_sm": got["resident_blocks"], "spilled": got["spilled_bytes"]}
-            more = finish(one, names, gpu)
-            if more:
-                yield {"gpu": gpu, "pass": which, **more}
             dense, backward = which.startswith("dense"), which.endswith("backward")
             of_dense = bound(one, padding.pairs("dense_fwd", one), 1, backward, gpu)
-            ms = sum(found[name]["microseconds"] for name in names) / 1e3 + (more["ms"] if more else 0)
-            record = {"gpu": gpu, "pass": which, "launches": len(names) + bool(more), "ms": round(ms, 3),
+            record = {"gpu": gpu, "pass": which, "launches": len(names), "ms": round(sum(found[name]["microseconds"] for name in names) / 1e3, 3),
                       "bound": round(of_dense if dense else bound(one, of_nsa, 3, backward, gpu), 3)}
             if not dense:
                 record["dense_bound"] = round(of_dense, 3)

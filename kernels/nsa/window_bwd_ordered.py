@@ -12,10 +12,9 @@ from kernels.attention.masks import window_keys, window_mask, window_queries
 from kernels.tiles import find_tile
 
 
-# tessera: types("q k v do dk dv: Rows(*TYPE:16, i32:16, i32:16)", "dq: Rows(*fp32:16, i32:16, i32:16)", "lse delta: Rows(*fp32:16, i32:16, 1)", "CU TICKET ADDED: *i32:16", "scale: fp32", "nseq tiles: i32")
-# tessera: instance window_bwd_ordered_quick_bf16(TYPE="bf16", G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32, ADD=0)
-# tessera: instance window_bwd_ordered_d64_bf16(TYPE="bf16", G=4, W=64, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64, ADD=0)
-# tessera: instance window_bwd_ordered_wide_bf16(TYPE="bf16", G=16, W=64, D=128, DP=128, DT=0, E=128, EP=128, BM=64, BN=128, ADD=0)
+# tessera: types("q k v do dk dv: Rows(*TYPE:16, i32:16, i32:16)", "dq: Rows(*fp32:16, i32:16, i32:16)", "lse delta: Rows(*fp32:16, i32, 1)", "CU TICKET ADDED: *i32:16", "scale: fp32", "nseq tiles: i32")
+# tessera: instance window_bwd_ordered_quick_f32(TYPE="fp32", G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32, ADD=0)
+# tessera: instance window_bwd_ordered_d64_f32(TYPE="fp32", G=4, W=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64, ADD=0)
 # tessera: cpu(BM=64, BN=32)
 # tessera: space(BM=[32, 64, 128], BN=[32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: constant_inputs

@@ -9,7 +9,6 @@
 #include "support/Error.h"
 #include "support/Options.h"
 
-#include <ATen/ops/mul.h>
 #include <ATen/ops/zeros.h>
 
 namespace tessera::runtime {
@@ -32,8 +31,11 @@ at::Tensor emptyQuerySum(const Attention &a) {
 }
 
 at::Tensor finishedQuerySum(const Attention &a, const at::Tensor &sum) {
-  at::Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
-  at::mul_out(dq, sum, at::scalar_tensor(a.scale));
+  const at::Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
+  Launch launch("kernels/nn/scaled.py", "scaled");
+  launch.tensor("X", sum).tensor("Y", dq).real("factor", a.scale);
+  launch.integer("n", sum.numel()).sequence(a.maxSeqlen);
+  launch.run(ceilDiv(sum.numel(), launch.tile("BC")));
   return dq;
 }
 

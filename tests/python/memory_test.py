@@ -62,8 +62,10 @@ def expected(tokens):
     part = KEY_HEADS * chunks * SELECTION * 2 * SIZE * 4
     index = KEY_HEADS * (4 * tokens * SELECTED + 2 * 4 * (tokens // SORTED + 1) * blocks)
     part += PARTS * 4 * (tokens // STRIDE - 1) * KEY_HEADS * 2 * SIZE
-    backward = queries + 6 * 4 * rows + 2 * tokens * KEY_HEADS * 3 + 2 * compressed + 2 * keys + index + part
-    return forward, backward
+    rest = queries + 6 * 4 * rows + 2 * tokens * KEY_HEADS * 3 + 2 * compressed + 2 * keys
+    # When dq is finished, whose sum is fp32: the gradients of the keys and values of the window, too.
+    parts = PARTS * 4 * (tokens // STRIDE - 1) * KEY_HEADS * 2 * SIZE
+    return forward, max(rest + 2 * keys + index + part, rest + 2 * queries + parts)
 
 
 class TestMemory:

@@ -117,7 +117,7 @@ def test_gradients_are_the_same_bits_in_every_schedule(monkeypatch, branch, leng
     tensors, weights = inputs(branch, lengths, 2, 2, 16, torch.bfloat16)
     want = run(branch, lengths, tensors, weights)
     monkeypatch.setenv("TESSERA_SIM_RESIDENT", str(resident))
-    for seed in range(20 if resident == 8 else 2):
+    for seed in range(20 if resident == 8 and branch != "dense" else 2):
         monkeypatch.setenv("TESSERA_SIM_SEED", str(seed))
         for name, got, one in zip(("dq", "dk", "dv"), run(branch, lengths, tensors, weights), want):
             assert torch.equal(got, one), f"{name}, schedule {seed}"

@@ -47,6 +47,37 @@ def in_one_pass(p, k, v, lse, delta, shares):
     return dq, *(x.reshape(shares, p.T, *x.shape[1:]).sum(0) for x in (dk, dv))
 
 
+def counters(p):
+    """The ticket and the counters of the kernels *_bwd_ordered, and the number of the counters of a head."""
+    tiles = p.T // (p.shape.bm // p.shape.group) + p.B
+    return torch.zeros(4, dtype=torch.int32), torch.zeros(p.shape.hkv, tiles, dtype=torch.int32), tiles
+
+
+def in_order(p, path, stem, k, v, lse, delta, **extra):
+    """dq, dk, dv by the kernel of one file whose programs add to dq in turn. Its counters are 0 again behind it."""
+    s, (ticket, added, tiles) = p.shape, counters(p)
+    total, dk, dv = fresh(p.T, p.hq, s.dim), fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
+    launch(path, stem + "_bwd_ordered", p.grid(s.bn, k.shape[0])[::-1], *rows(p.q, k, v, p.do, lse, delta, total, dk, dv), p.cu, ticket, added, p.scale,
+           p.B, tiles, G=s.group, **extra, **p.heads, **p.tiles)
+    equal(f"{stem}_bwd_ordered.counters ({s})", torch.cat((ticket, added.flatten())), torch.zeros(4 + added.numel(), dtype=torch.int32))
+    return total * p.scale, dk, dv
+
+
+def compressed_in_order(p, k, v, lse, delta, span, parts):
+    """The same of compressed attention, by `parts` of the tokens: adds to a sum of dq that is 0."""
+    s, count, (ticket, added, tiles) = p.shape, k.shape[0], counters(p)
+    total, part = torch.zeros(p.T, p.hq, s.dim), fresh(count if parts > 1 else 0, s.hkv, parts, s.dim + s.vdim)
+    dk, dv = fresh(count, s.hkv, s.dim, dtype=s.dtype), fresh(count, s.hkv, s.vdim, dtype=s.dtype)
+    grid, heads = p.grid(s.bn, count)
+    launch("nsa/cmp_bwd_ordered.py", "cmp_bwd_ordered", (heads, grid * parts), *rows(p.q, k, v, p.do, lse, delta), part, *rows(total, dk, dv), p.cu,
+           p.cu_cmp, ticket, added, p.scale, p.B, tiles, parts, G=s.group, L=s.l, STRIDE=s.d, SPAN=span, ADD=1, **p.heads, **p.tiles)
+    equal(f"cmp_bwd_ordered.counters ({s})", torch.cat((ticket, added.flatten())), torch.zeros(4 + added.numel(), dtype=torch.int32))
+    if parts > 1:
+        launch("nsa/bwd_sum.py", "cmp_bwd_sum", p.grid(8, count)[::-1], part, *rows(dk, dv), p.cu, p.cu_cmp, p.scale, p.B, parts, SPAN=span, D=s.dim,
+               DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), BR=8)
+    return total * p.scale, dk, dv
+
+
 def compare(what, p, got, k, v, mask, key_lens=None):
     q, k, v = leaf(p.q), leaf(k), leaf(v)
     o, _, _ = ref.attention(q, k, v, p.shape.lens, mask, p.scale, key_lens)
@@ -135,6 +166,9 @@ def backward(shape):
         got = gradients(p, path, stem, p.k[2], p.v[2], lse, delta, **extra)
         mask = ref.causal_mask(s.hkv) if dense else ref.window_mask(s.hkv, s.w)
         compare(stem + "_bwd", p, got, p.k[2], p.v[2], mask)
+        if not p.heads["DT"] and p.T:
+            ordered = in_order(p, path.replace(".py", "_ordered.py"), stem, p.k[2], p.v[2], lse, delta, **extra)
+            compare(stem + "_bwd_ordered", p, ordered, p.k[2], p.v[2], mask)
         if dense and not p.heads["DT"]:
             for shares in (1, 3):
                 compare("dense_bwd", p, in_one_pass(p, p.k[2], p.v[2], lse, delta, shares), p.k[2], p.v[2], mask)
@@ -149,6 +183,8 @@ def backward(shape):
     for parts in (1, 3):                         # parts of sequences of more than 24 tokens
         compare("cmp_bwd", p, (dq, *compressed_dkdv(p, kc, vc, lse, delta, 24, parts)[:2]), kc, vc,
                 ref.compressed_mask(s.hkv, s.l, s.d), p.counts)
+        if not p.heads["DT"] and p.T:
+            compare("cmp_bwd_ordered", p, compressed_in_order(p, kc, vc, lse, delta, 24, parts), kc, vc, ref.compressed_mask(s.hkv, s.l, s.d), p.counts)
     branches.append(o)
 
     idx, _ = p.select(kc, lse)

@@ -41,7 +41,7 @@ GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="
 # The same, numbered through all sequences by find_tile, and which argument has these.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
                       compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
-TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "SPAN", "STREAM", "SHARE", "HIDDEN", "SUB"}  # of which instances have others than the programs
+TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "ADD", "SPAN", "STREAM", "SHARE", "HIDDEN", "SUB"}  # of which instances have others than the programs
 UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead"), "linear_loss_fwd": ("span",)}  # 0 and 256 here, and compiled for any number
 ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
@@ -251,6 +251,9 @@ def run_others():
         launch("nn/activation.py", "activation_fwd", (cdiv(n, 1024),), x, g if gated else x, y, n, KIND=kind, BC=1024)
         launch("nn/activation.py", "activation_bwd", (cdiv(n, 1024),), dy, x, g if gated else x, dx, dg if gated else dx, n,
                KIND=kind, BC=1024)
+    for dtype in (torch.float32, torch.bfloat16):
+        x, y = rand(5003), fresh(5003, dtype=dtype)
+        launch("nn/scaled.py", "scaled", (cdiv(5003, 1024),), x, y, 0.3, 5003, BC=1024)
     part, out = rand(37, 1003), fresh(1003)
     launch("nn/reduce_rows.py", "reduce_rows", (cdiv(1003, 256),), part, out, 37, 1003, BC=256)
     for dim, dtype in ((32, torch.float32), (64, torch.float32), (192, torch.bfloat16)):

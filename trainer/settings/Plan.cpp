@@ -389,7 +389,8 @@ std::vector<std::string> kernelsOf(const Config &c) {
     files.push_back("nsa/cmp_select_fwd.py");
     const bool ordered = takesOrderedBackward(c, true);
     if (ordered)
-      add({"nsa/cmp_bwd_ordered.py", "nsa/window_bwd_ordered.py"});
+      add({"nn/scaled.py", "nsa/cmp_bwd_ordered.py",
+           "nsa/window_bwd_ordered.py"});
     if (!ordered || c.dataPacking == DataPacking::BestFit)
       files.push_back("nsa/cmp_bwd.py");
     if (c.model.compression != models::Compression::Mlp)
@@ -417,7 +418,7 @@ std::vector<std::string> kernelsOf(const Config &c) {
     const bool packed = c.dataPacking == DataPacking::BestFit;
     const bool ordered = takesOrderedBackward(c, false);
     if (ordered)
-      files.push_back("dense/attn_bwd_ordered.py");
+      add({"dense/attn_bwd_ordered.py", "nn/scaled.py"});
     else if (!onePass(rows))
       files.push_back("dense/attn_bwd.py");
     if (onePass(packed ? rows * c.sequenceLength : rows))
