@@ -105,7 +105,9 @@ def visit_queries(inputs, turns, keys, start, length, sequence, group, first, pa
     n = keys.n
     lowest, full_first, full_past, end = pattern.queries(n, tl.minimum(n + size.BN, keys.count) - 1, length, 0, 0, extra)
     _, _, _, end_before = pattern.queries(n - size.BN, n - 1, length, 0, 0, extra)
-    bounds = split_range(tl.maximum(lowest // BT * BT, first), full_first, tl.minimum(full_past, past), tl.minimum(end, past), BT, 1)
+    # A tile at the end of the keys repeats the last one: its queries need the mask.
+    full_past = tl.where(n + size.BN <= keys.count, tl.minimum(full_past, past), 0)
+    bounds = split_range(tl.maximum(lowest // BT * BT, first), full_first, full_past, tl.minimum(end, past), BT, 1)
     counters = turns.added + group * turns.tiles + start // BT + sequence
     state = no_queries(size)
     for i in tl.static_range(0, 3):

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kernels/attention/backward_ordered.py. TESSERA_BACKWARD_PRODUCTS=5 chooses it for the small sizes here."""
 import os
+import sys
 
 import pytest
 import torch
@@ -84,6 +85,14 @@ def test_gradients_are_those_of_fp64(case, dtype):
     for name, got, want in zip(("dq", "dk", "dv"), run(branch, lengths, tensors, weights), expected(branch, lengths, tensors, weights)):
         fault = close_enough(got, want, LIMITS[dtype])
         assert not fault, f"{name}: {fault}"
+
+
+@pytest.mark.parametrize("group, length", [(16, 300), (16, 2350), (12, 129), (2, 300)])
+def test_queries_behind_the_last_compressed_key(monkeypatch, group, length):
+    """All keys of a tile that is not full are visible to them; they must not attend to what the tile repeats."""
+    monkeypatch.setattr(sys.modules[__name__], "LENGTH", 32)
+    monkeypatch.setattr(sys.modules[__name__], "STRIDE", 16)
+    test_gradients_are_those_of_fp64(("compressed", (length,), 1, group, 32), torch.bfloat16)
 
 
 def launched(body):
