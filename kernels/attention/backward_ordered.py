@@ -66,7 +66,7 @@ def add_in_turn(dq, counter, product, before, end, tile, size, ADD: tl.constexpr
     else:
         value = tl.zeros((size.BM, size.DP), tl.float32)
     tl.store(place, tl.dot(ds, k, value), mask=keep)
-    tl.debug_barrier()                           # all threads have stored before one sets the counter
+    tl.debug_barrier()                           # under Triton: all threads have stored before one sets the counter
     tl.atomic_xchg(counter, tl.where(n + size.BN < end, n + size.BN, 0), sem="release")
 
 
