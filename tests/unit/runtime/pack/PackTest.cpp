@@ -105,7 +105,7 @@ TEST_F(PackedKernels, AMissHasAReason) {
   EXPECT_FALSE(pack.find(request("b")));
   EXPECT_TRUE(contains(pack.whyNot(request("b")), "no code of this kernel"));
   // The command that made the pack would leave the kernel out again.
-  ::unsetenv("TESSERA_PACK_ARGUMENTS");
+  ::unsetenv("_TESSERA_PACK_ARGUMENTS");
   EXPECT_EQ(pack.remedy(request("b")),
             "it was made by `tessera pack --config run.yaml -o run.tpack`; "
             "give that command the settings of this call, or pack a run: "
@@ -118,7 +118,7 @@ TEST_F(PackedKernels, AMissHasAReason) {
             "'attention_params=a=1; a=2' --targets cpu:x86-64-v3:0000,sm_80 "
             "-o " +
                 path());
-  ::unsetenv("TESSERA_PACK_ARGUMENTS");
+  ::unsetenv("_TESSERA_PACK_ARGUMENTS");
   language::CompileRequest other = request("a");
   other.args[1].value = language::Value(128);
   EXPECT_TRUE(contains(pack.whyNot(other), "not this configuration"));
