@@ -68,8 +68,8 @@ static std::string quotedForShell(const std::string &text) {
 }
 
 // The libraries of a process have a runtime each, and all read the environment.
-// The name begins with _ because no one else sets the variable: unknownOptions()
-// reports those that begin with TESSERA_.
+// The name begins with _ because no one else sets the variable:
+// unknownOptions() reports those that begin with TESSERA_.
 static constexpr const char *argumentsVariable = "_TESSERA_PACK_ARGUMENTS";
 
 void setPackArguments(const std::vector<std::string> &arguments) {

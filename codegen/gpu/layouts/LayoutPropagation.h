@@ -41,10 +41,9 @@ struct Anchors {
 };
 
 /// Gives stores of results of dots, and loads of what dots add to, the layout
-/// of the dot where they run in a loop and touch no more sectors of memory in
-/// it than in their own layout. fp32 elements do: four lanes have eight
-/// neighbours, a sector. Otherwise each iteration would convert the tile in
-/// shared memory:
+/// of the dot where they run in a loop. Sums have 32 bits, so that four lanes
+/// have eight neighbours in a row, and eight lanes in a column: a sector of
+/// memory. Otherwise each iteration would exchange the tile in shared memory:
 ///
 ///     %old = load p           : blocked       %old = load p : mma
 ///     %acc = convert %old     : mma           %new = dot a, b, %old : mma

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/LayoutPropagation.h"
-#include "codegen/gpu/layouts/Traffic.h"
 #include "dialect/tile/DotInstruction.h"
 
 using namespace mlir;
@@ -31,16 +30,6 @@ tile::DotOp dotThatAddsTo(Value value) {
   return {};
 }
 
-// Whether the access touches as few sectors in `layout` as in `own`.
-bool touchesAsFew(Operation *access, tile::LinearAttr layout,
-                  tile::LinearAttr own) {
-  int axis = 0;
-  const int64_t width = neighboursInLane(own.layout(), axis);
-  const AccessPattern pattern = patternOf(access, std::max(axis, 0), width);
-  return trafficOf(layout.layout(), pattern).sectors <=
-         trafficOf(own.layout(), pattern).sectors;
-}
-
 } // namespace
 
 void takeLayoutsOfDots(func::FuncOp function, Anchors &anchors) {
@@ -55,7 +44,7 @@ void takeLayoutsOfDots(func::FuncOp function, Anchors &anchors) {
     if (!dot || !tile::mmaShapeOf(dot))
       continue;
     const tile::LinearAttr layout = anchors.dots.lookup(dot).acc;
-    if (layout && touchesAsFew(access, layout, own))
+    if (layout)
       own = layout;
   }
 }
