@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.backward_kv import key_columns, no_queries
-from kernels.attention.backward_q import log_denominator, probabilities
-from kernels.attention.core import counted_keys, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range
+from kernels.attention.backward_kv import no_queries
+from kernels.attention.backward_q import probabilities
+from kernels.attention.core import LOG2E, counted_keys, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range
 
 
 class Turns(NamedTuple):
@@ -28,7 +28,6 @@ class Keys(NamedTuple):
     n: tl.tensor        # position of the first
     start: tl.tensor    # the sequence's first key in the packed tensors
     count: tl.tensor    # keys of the sequence
-    columns: tl.tensor  # key_columns
     rows: tl.tensor     # the keys, [BN, DP]
 
 
@@ -71,34 +70,35 @@ def add_in_turn(dq, counter, product, before, end, tile, size, ADD: tl.constexpr
 
 
 @triton.jit
-def ordered_step(inputs, state, keys, tile, before, end, counter, extra, pattern, size, MASKED: tl.constexpr, ADD: tl.constexpr):
-    """Adds what a tile of queries contributes to `state`, which is that of query_step in backward_kv.py, and to dq. inputs are q, do, lse,
-    delta, dq and scale; before, end and counter are as in add_in_turn."""
-    q, do, lse, delta, dq, scale = inputs
+def ordered_step(inputs, lse, delta, state, keys, tile, before, end, counter, extra, pattern, size, MASKED: tl.constexpr, ADD: tl.constexpr):
+    """Adds what a tile of queries contributes to `state`, which is that of query_step in backward_kv.py, and to dq. inputs are q, do,
+    dq, the key_columns and scale; before, end and counter are as in add_in_turn."""
+    q, do, dq, columns, scale = inputs
+    kt, _, vt = columns
     dk, tail, dv = state
     pos = keys.n + tl.arange(0, size.BN)
     q1 = load_queries(q, tile, size.G, 0, size.D, size.DP)
     do1 = load_queries(do, tile, size.G, 0, size.E, size.EP)
-    total, _ = log_denominator(lse, None, tile, size.G)
+    total = load_row_values(lse, tile, size.G) * LOG2E
     change = load_row_values(delta, tile, size.G)
-    s = tl.dot(q1, keys.columns[0])
+    s = tl.dot(q1, kt)
     keep = counted_keys(tile, pos, extra, pattern, size, MASKED)
-    p = probabilities(s, tile, pos, scale, None, total, keep, extra, pattern, size.G)
+    p = probabilities(s, tile, pos, scale, 0.0, total, keep, extra, pattern, size.G)
     dv = tl.dot(tl.trans(p.to(do1.dtype)), do1, dv)
-    ds = (p * (tl.dot(do1, keys.columns[2]) - change[:, None])).to(q1.dtype)
+    ds = (p * (tl.dot(do1, vt) - change[:, None])).to(q1.dtype)
     dk = tl.dot(tl.trans(ds), q1, dk)
     add_in_turn(dq, counter, (ds, keys.rows, keys.n), before, end, tile, size, ADD)
     return dk, tail, dv
 
 
 @triton.jit
-def load_key_tile(k, v, start, count, n, group, size):
+def load_key_tile(k, start, count, n, group, size):
     """The Keys of positions n .. n+BN-1."""
-    return Keys(n, start, count, key_columns(k, v, start, count, n, group, size), load_keys(k, start, count, n, group, 0, size.D, size.DP, size.BN))
+    return Keys(n, start, count, load_keys(k, start, count, n, group, 0, size.D, size.DP, size.BN))
 
 
 @triton.jit
-def visit_queries(inputs, turns, keys, start, length, sequence, group, first, past, extra, pattern, size, ADD: tl.constexpr):
+def visit_queries(inputs, lse, delta, turns, keys, start, length, sequence, group, first, past, extra, pattern, size, ADD: tl.constexpr):
     """The state of ordered_step after the queries of first .. past-1 that attend to the keys. `first` is a multiple of BT, the tokens of a
     tile. All key tiles have the same tiles of queries."""
     BT: tl.constexpr = size.BM // size.G
@@ -115,5 +115,5 @@ def visit_queries(inputs, turns, keys, start, length, sequence, group, first, pa
             tile = query_tile(start, length, t0, group, keys.start, keys.count, size.G, size.BM, True)
             before = tl.where(t0 < end_before, n, 0)     # 0 for the first keys: n is 0
             _, _, _, last = pattern.keys(t0, tl.minimum(t0 + BT, length) - 1, length, 0, 0, extra)
-            state = ordered_step(inputs, state, keys, tile, before, last, counters + t0 // BT, extra, pattern, size, i != 1, ADD)
+            state = ordered_step(inputs, lse, delta, state, keys, tile, before, last, counters + t0 // BT, extra, pattern, size, i != 1, ADD)
     return state

@@ -5,7 +5,7 @@
 kernels/attention/core.py."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_kv import store_gradients
+from kernels.attention.backward_kv import key_columns, store_gradients
 from kernels.attention.backward_ordered import Turns, load_key_tile, take_ticket, visit_queries
 from kernels.attention.configs import ORDERED_CONFIGS
 from kernels.attention.core import Pattern, Rows, Sizes
@@ -44,8 +44,9 @@ def cmp_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows,
     share = (length - early + cut - 1) // cut
     first = (early + part * share) // BT * BT
     past = tl.where(part + 1 < cut, (early + (part + 1) * share) // BT * BT, length)
-    keys = load_key_tile(k, v, cmp_start, count, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
-    sums = visit_queries((q, do, lse, delta, dq, scale), turns, keys, start, length, b, group, first, past, (L, STRIDE, None),
+    keys = load_key_tile(k, cmp_start, count, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    columns = key_columns(k, v, cmp_start, count, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    sums = visit_queries((q, do, dq, columns, scale), lse, delta, turns, keys, start, length, b, group, first, past, (L, STRIDE, None),
                          Pattern((), compressed_mask, compressed_keys, compressed_queries, causal=True, idle=True),
                          Sizes(G, D, DP, DT, E, EP, BM, BN), ADD)
     live = n + tl.arange(0, BN) < count

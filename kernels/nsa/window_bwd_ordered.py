@@ -4,7 +4,7 @@
 """The gradients of window_fwd by kernels/attention/backward_ordered.py. Shapes as in kernels/attention/core.py; dk and dv have those of k and v."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_kv import store_gradients
+from kernels.attention.backward_kv import key_columns, store_gradients
 from kernels.attention.backward_ordered import Turns, load_key_tile, take_ticket, visit_queries
 from kernels.attention.configs import ORDERED_CONFIGS
 from kernels.attention.core import Pattern, Rows, Sizes
@@ -31,7 +31,8 @@ def window_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Ro
     group = (ticket % tl.num_programs(0)).to(tl.int64)
     if n >= length:
         return
-    keys = load_key_tile(k, v, start, length, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
-    sums = visit_queries((q, do, lse, delta, dq, scale), turns, keys, start, length, sequence, group, 0, length, (W,),
+    keys = load_key_tile(k, start, length, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    columns = key_columns(k, v, start, length, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    sums = visit_queries((q, do, dq, columns, scale), lse, delta, turns, keys, start, length, sequence, group, 0, length, (W,),
                          Pattern((W,), window_mask, window_keys, window_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), ADD)
     store_gradients(dk, dv, start + n, group, sums, scale, n + tl.arange(0, BN) < length, 0, Sizes(G, D, DP, DT, E, EP, BM, BN))

@@ -77,8 +77,8 @@ CASES = [("dense", (300, 0, 1, 130), 2, 4, 64), ("dense", (65, 257), 1, 16, 128)
          ("compressed", (600, 0, 1, 7, 8, 130), 2, 4, 64), ("compressed", (65, 900), 1, 16, 128), ("compressed", (1100,), 1, 3, 32)]
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "fp16"])
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[3]}-{c[4]}")
+@pytest.mark.parametrize("case, dtype", [(case, torch.bfloat16) for case in CASES] + [(case, torch.float16) for case in CASES[1::3]],
+                         ids=lambda x: f"{x[0]}-{x[3]}-{x[4]}" if isinstance(x, tuple) else str(x))
 def test_gradients_are_those_of_fp64(case, dtype):
     branch, lengths, heads, group, width = case
     tensors, weights = inputs(branch, lengths, heads, group, width, dtype)
@@ -126,7 +126,7 @@ def test_gradients_are_the_same_bits_in_every_schedule(monkeypatch, branch, leng
     tensors, weights = inputs(branch, lengths, 2, 2, 16, torch.bfloat16)
     want = run(branch, lengths, tensors, weights)
     monkeypatch.setenv("TESSERA_SIM_RESIDENT", str(resident))
-    for seed in range(20 if resident == 8 and branch != "dense" else 2):
+    for seed in range(20 if resident == 8 and branch == "window" else 1 if resident != 8 else 4):
         monkeypatch.setenv("TESSERA_SIM_SEED", str(seed))
         for name, got, one in zip(("dq", "dk", "dv"), run(branch, lengths, tensors, weights), want):
             assert torch.equal(got, one), f"{name}, schedule {seed}"
