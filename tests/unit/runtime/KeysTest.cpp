@@ -155,7 +155,7 @@ TEST(Keys, EveryPartOfAnArtifactKey) {
 TEST(Keys, EveryFieldSurvivesTheJson) {
   CompileRequest all = fullRequest();
   all.emit = {"tile", "ptx"};
-  all.options = {8, 4, "ieee", true, true, true};
+  all.options = {8, 4, "ieee", true, true, true, true};
   all.frontEndOnly = true;
   const CompileRequest back = CompileRequest::fromJson(all.toJson());
   EXPECT_EQ(back.toJson(), all.toJson());

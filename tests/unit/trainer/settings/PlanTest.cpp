@@ -63,8 +63,8 @@ TEST(Plan, OneKernelForTheBackwardPassOfAGpu) {
                        const char *precision) {
     const Config c = parseConfig(
         "", "x",
-        {std::string("attention=") + kind, "device=cuda",
-         std::string("train.precision=") + precision, "model.dim=1024",
+        {std::string("attention=") + kind, "runtime.device=cuda",
+         std::string("runtime.precision=") + precision, "model.dim=1024",
          "model.n_layers=1", "model.n_heads=16", "model.n_kv_groups=4",
          "model.d_k=64", "model.d_v=64", std::string("train.seq_len=") + length,
          "train.batch_size=1", "train.accumulate_grad_batches=1"});
