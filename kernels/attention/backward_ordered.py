@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
-from kernels.attention.backward_kv import no_queries
+from kernels.attention.backward_kv import key_columns, no_queries, store_gradients
 from kernels.attention.backward_q import probabilities
 from kernels.attention.core import LOG2E, counted_keys, load_keys, load_queries, load_row_values, query_tile, row_pointer, split_range
+from kernels.tiles import find_tile
 
 
 class Turns(NamedTuple):
@@ -117,3 +118,19 @@ def visit_queries(inputs, lse, delta, turns, keys, start, length, sequence, grou
             _, _, _, last = pattern.keys(t0, tl.minimum(t0 + BT, length) - 1, length, 0, 0, extra)
             state = ordered_step(inputs, lse, delta, state, keys, tile, before, last, counters + t0 // BT, extra, pattern, size, i != 1, ADD)
     return state
+
+
+@triton.jit
+def backward_ordered(q, k, v, do, lse, delta, dq, dk, dv, CU, turns, scale, nseq, pattern, size, ADD: tl.constexpr):
+    """dk and dv of one tile of keys, and what it adds to dq / scale, fp32 [T, H*G, D]; ADD as in add_in_turn. The pattern has no `load` and no
+    learned numbers."""
+    ticket = take_ticket(turns)
+    sequence, start, length, n = find_tile(CU, nseq, ticket // tl.num_programs(0), size.BN)     # early keys, which most tokens see, first
+    group = (ticket % tl.num_programs(0)).to(tl.int64)
+    if n >= length:
+        return
+    keys = load_key_tile(k, start, length, n, group, size)
+    columns = key_columns(k, v, start, length, n, group, size)
+    sums = visit_queries((q, do, dq, columns, scale), lse, delta, turns, keys, start, length, sequence, group, 0, length, pattern.inputs, pattern,
+                         size, ADD)
+    store_gradients(dk, dv, start + n, group, sums, scale, n + tl.arange(0, size.BN) < length, 0, size)

@@ -4,12 +4,10 @@
 """The gradients of dense_fwd by kernels/attention/backward_ordered.py. Shapes as in kernels/attention/core.py; dk and dv have those of k and v."""
 import triton
 import triton.language as tl
-from kernels.attention.backward_kv import key_columns, store_gradients
-from kernels.attention.backward_ordered import Turns, load_key_tile, take_ticket, visit_queries
+from kernels.attention.backward_ordered import Turns, backward_ordered
 from kernels.attention.configs import ORDERED_CONFIGS
 from kernels.attention.core import Pattern, Rows, Sizes
 from kernels.attention.masks import causal_keys, causal_mask, causal_queries
-from kernels.tiles import find_tile
 
 
 # tessera: types("q k v do dk dv: Rows(*TYPE:16, i32:16, i32:16)", "dq: Rows(*fp32:16, i32:16, i32:16)", "lse delta: Rows(*fp32:16, i32, 1)", "CU TICKET ADDED: *i32:16", "scale: fp32", "nseq tiles: i32")
@@ -25,14 +23,5 @@ def dense_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Row
                       nseq, tiles, G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                       BM: tl.constexpr, BN: tl.constexpr):
     """dk and dv of one tile of keys, and what it adds to dq / scale, fp32 [T, H*G, D]. TICKET and ADDED are the counters of Turns."""
-    turns = Turns(TICKET, ADDED, tiles)
-    ticket = take_ticket(turns)
-    sequence, start, length, n = find_tile(CU, nseq, ticket // tl.num_programs(0), BN)      # early keys, which most tokens see, first
-    group = (ticket % tl.num_programs(0)).to(tl.int64)
-    if n >= length:
-        return
-    keys = load_key_tile(k, start, length, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
-    columns = key_columns(k, v, start, length, n, group, Sizes(G, D, DP, DT, E, EP, BM, BN))
-    sums = visit_queries((q, do, dq, columns, scale), lse, delta, turns, keys, start, length, sequence, group, 0, length, (0,),
-                         Pattern((0,), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
-    store_gradients(dk, dv, start + n, group, sums, scale, n + tl.arange(0, BN) < length, 0, Sizes(G, D, DP, DT, E, EP, BM, BN))
+    backward_ordered(q, k, v, do, lse, delta, dq, dk, dv, CU, Turns(TICKET, ADDED, tiles), scale, nseq,
+                     Pattern((0,), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)

@@ -11,11 +11,6 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 namespace {
 
-// The dot whose result `value` is; null if there is none.
-tile::DotOp dotThatMakes(Value value) {
-  return value.getDefiningOp<tile::DotOp>();
-}
-
 // The dot that adds to `value`, perhaps after an `if` chose the value; null if
 // there is none or another operation uses the value.
 tile::DotOp dotThatAddsTo(Value value) {
@@ -38,13 +33,12 @@ void takeLayoutsOfDots(func::FuncOp function, Anchors &anchors) {
       continue;
     tile::DotOp dot;
     if (auto store = dyn_cast<tile::StoreOp>(access))
-      dot = dotThatMakes(store.getValue());
+      dot = store.getValue().getDefiningOp<tile::DotOp>();
     else if (auto load = dyn_cast<tile::LoadOp>(access))
       dot = dotThatAddsTo(load.getResult());
     if (!dot || !tile::mmaShapeOf(dot))
       continue;
-    const tile::LinearAttr layout = anchors.dots.lookup(dot).acc;
-    if (layout)
+    if (const tile::LinearAttr layout = anchors.dots.lookup(dot).acc)
       own = layout;
   }
 }

@@ -56,6 +56,21 @@ TEST(Plan, SharesOfABackwardKeepProcessorsBusy) {
   }
 }
 
+// 216 programs by tiles of 128 keys, and heads that the kernel takes.
+TEST(Plan, SizesOfTheBackwardPassInOneKernel) {
+  EXPECT_TRUE(runtime::fillsOrderedBackward(1, 216 * 128, 1));
+  EXPECT_TRUE(runtime::fillsOrderedBackward(1, 215 * 128 + 1, 1));
+  EXPECT_FALSE(runtime::fillsOrderedBackward(1, 215 * 128, 1));
+  EXPECT_TRUE(runtime::fillsOrderedBackward(3, 9 * 128, 8));
+  EXPECT_TRUE(runtime::fitsOrderedBackward(32, 128, 128));
+  EXPECT_TRUE(runtime::fitsOrderedBackward(1, 16, 8));
+  EXPECT_FALSE(runtime::fitsOrderedBackward(33, 128, 128));
+  EXPECT_FALSE(runtime::fitsOrderedBackward(32, 129, 128));
+  EXPECT_FALSE(runtime::fitsOrderedBackward(32, 96, 128)) << "two slices";
+  EXPECT_FALSE(runtime::fitsOrderedBackward(32, 8, 128));
+  EXPECT_FALSE(runtime::fitsOrderedBackward(32, 128, 129));
+}
+
 // With enough keys for a GPU the backward pass of 16-bit heads is one kernel,
 // whose sum of dq is fp32.
 TEST(Plan, OneKernelForTheBackwardPassOfAGpu) {
