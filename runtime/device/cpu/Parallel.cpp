@@ -104,6 +104,16 @@ int hostThreads() {
                             : ThreadPool::instance().threads());
 }
 
+void runTasks(int64_t count,
+              const std::function<void(int64_t, int64_t)> &body) {
+  if (count == 1)
+    body(0, 1);
+  else if (const auto caller = host())
+    caller->run(count, body);
+  else
+    ThreadPool::instance().run(count, body);
+}
+
 namespace {
 // What all threads of one launch share.
 struct Launch {
@@ -238,9 +248,7 @@ Fault runGrid(const CpuModule &module, const void *args,
 
   // Programs take unequal time (causal attention), so threads draw small
   // pieces from one counter rather than get an equal share each.
-  auto caller = host();
-  const uint64_t threads = uint64_t(std::max(
-      1, caller ? caller->threads() : ThreadPool::instance().threads()));
+  const uint64_t threads = uint64_t(hostThreads());
   const uint64_t left = launch.count - launch.next;
   const uint64_t tasks = std::min(threads, left);
   launch.piece = std::max<uint64_t>(1, left / (tasks * 16));
@@ -249,12 +257,7 @@ Fault runGrid(const CpuModule &module, const void *args,
     if (begin < end)
       drawPrograms(launch, scratchBytes);
   };
-  if (tasks == 1)
-    draw(0, 1);
-  else if (caller)
-    caller->run(int64_t(tasks), draw);
-  else
-    ThreadPool::instance().run(int64_t(tasks), draw);
+  runTasks(int64_t(tasks), draw);
   return launch.fault;
 }
 

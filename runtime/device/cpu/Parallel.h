@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 
 namespace tessera::runtime {
 
@@ -23,6 +24,10 @@ class Report;
                             const std::array<uint32_t, 3> &grid,
                             size_t scratchBytes, Report *report = nullptr,
                             WorkEstimate *work = nullptr);
+
+// Calls body(begin, end) for parts of [0, count) on the threads that run
+// kernels, and returns when all calls have returned.
+void runTasks(int64_t count, const std::function<void(int64_t, int64_t)> &body);
 
 // How many threads run kernels: those of the host library, else our own.
 int hostThreads();

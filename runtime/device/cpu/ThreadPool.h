@@ -1,50 +1,95 @@
-// runtime/device/cpu/ThreadPool.h - threads for hosts that bring none.
+// runtime/device/cpu/ThreadPool.h - threads that run kernels unless a host
+// library lends its own.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
+#include "runtime/device/cpu/HelperLimit.h"
+
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace tessera::runtime {
 
+// The launching thread takes items like the helpers, and waits only for items
+// that a helper has begun. A helper that does not run, because another process
+// has its core, delays nothing: the launching thread runs its items. Between
+// launches helpers spin for `spin`, then sleep.
+//
+//     launching thread   item 0 | item 2 | item 3 | wait | return
+//     helper                  item 1 ............ |
 class ThreadPool {
 public:
   using Body = std::function<void(int64_t, int64_t)>;
 
   explicit ThreadPool(int threads);
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
   ~ThreadPool();
 
-  // TESSERA_THREADS threads, or one per core; never destroyed.
+  // Returns the process's pool, made at the first call with TESSERA_THREADS
+  // threads, or one for each core. It is never destroyed.
   static ThreadPool &instance();
+  // Makes instance() return a pool of so many threads. A launch that another
+  // thread has begun ends on the pool before.
+  static void setInstanceThreads(int threads);
 
   int threads() const { return int(helpers.size()) + 1; }
 
-  // body(i, i + 1) for every i in [0, count), on the caller and the helpers.
-  // Runs on the caller alone while another run is going on, and in a process
-  // forked from the one that made the pool: threads are not forked. Rethrows
-  // what a body throws.
+  // Calls body(i, i + 1) for every i in [0, count), on the caller and the
+  // helpers, and returns when all calls have returned. Rethrows the first
+  // exception of a call. Runs everything on the caller while another run
+  // continues, inside of a body, and in a process forked after the pool was
+  // made: a fork does not copy threads.
   void run(int64_t count, const Body &body);
 
+  // How many helpers may take items now; tests read it.
+  int allowedHelpers() const { return allowed; }
+
 private:
-  void help();
-  void drain(std::unique_lock<std::mutex> &guard);
+  struct Helper {
+    std::thread thread;
+    std::atomic<uint32_t> wakeups{0};
+    std::atomic<bool> asleep{false};
+  };
 
-  std::vector<std::thread> helpers;
-  const unsigned born; // number of forks then
-  std::mutex runMutex; // one run at a time
+  void help(int index);
+  bool mayTake(int index) const;
+  bool spin(int index);
+  void sleep(int index);
+  bool drain();
+  void runItem(int64_t item);
+  void wakeHelpers(int64_t items);
+  void waitForHelpers();
 
-  std::mutex mutex;
-  std::condition_variable wake, finished;
+  std::vector<std::unique_ptr<Helper>> helpers;
+  const unsigned forksAtStart;
+  std::atomic<bool> running{false}, stopping{false};
+
+  // Items nobody has taken are counted down in `open`. Whoever takes one may
+  // read `body` and `total` until it has counted down `unfinished`.
   const Body *body = nullptr;
-  int64_t next = 0, total = 0, active = 0;
+  int64_t total = 0;
+  alignas(64) std::atomic<int64_t> open{0};
+  alignas(64) std::atomic<int64_t> unfinished{0};
+  std::atomic<uint32_t> ended{0}; // changes when the last item ends
+  std::atomic<bool> launcherSleeps{false};
+
+  std::mutex errorMutex;
   std::exception_ptr error;
-  bool stopping = false;
+
+  // Used by the running caller alone, apart from `allowed` and `losses`.
+  HelperLimit limit;
+  std::atomic<int> allowed;
+  std::atomic<uint64_t> losses{0}; // how often helpers lost their core
+  uint64_t knownLosses = 0;
+  std::atomic<int> launcherCore{-1};
 };
 
 } // namespace tessera::runtime

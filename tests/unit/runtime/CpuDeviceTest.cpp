@@ -205,39 +205,3 @@ TEST(CpuDevice, BadCodeIsAnError) {
   EXPECT_THROW(CpuModule("", "tessera_entry"), Error);
   EXPECT_THROW(CpuModule(fixture(), "another_symbol"), Error);
 }
-
-TEST(ThreadPool, RunsEachItemOnceAndRethrows) {
-  ThreadPool pool(4);
-  EXPECT_EQ(pool.threads(), 4);
-  for (int round = 0; round < 200; ++round) {
-    std::vector<std::atomic<int>> seen(37);
-    pool.run(37, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        ++seen[size_t(i)];
-    });
-    for (auto &count : seen)
-      ASSERT_EQ(count, 1);
-  }
-  EXPECT_THROW(pool.run(8,
-                        [](int64_t begin, int64_t) {
-                          if (begin == 5)
-                            throw Error("five");
-                        }),
-               Error);
-  pool.run(0, [](int64_t, int64_t) { FAIL(); });
-}
-
-TEST(ThreadPool, SeveralCallersAtOnce) {
-  ThreadPool pool(3);
-  std::atomic<int> total{0};
-  std::vector<std::thread> callers;
-  for (int t = 0; t < 4; ++t)
-    callers.emplace_back([&] {
-      for (int round = 0; round < 100; ++round)
-        pool.run(
-            10, [&](int64_t begin, int64_t end) { total += int(end - begin); });
-    });
-  for (std::thread &caller : callers)
-    caller.join();
-  EXPECT_EQ(total, 4000);
-}
