@@ -62,6 +62,10 @@ public:
     return {sum, y};
   }
 
+  at::Tensor linear(const at::Tensor &x, const at::Tensor &weight) override {
+    return compiled.linear(x, weight);
+  }
+
   at::Tensor linearLoss(const at::Tensor &hidden, const at::Tensor &weight,
                         const at::Tensor &targets) override {
     const at::Tensor losses = compiled.linearLoss(hidden, weight, targets);

@@ -98,7 +98,7 @@ at::Tensor Transformer::extend(const at::Tensor &tokens, Cache &cache) {
   cache.tokens = last;
   if (again > 0)
     x = x.unflatten(0, {sequences, -1}).slice(1, again).flatten(0, 1);
-  return at::linear(source->rmsNorm(x, finalNorm, c.normEpsilon), head)
+  return source->linear(source->rmsNorm(x, finalNorm, c.normEpsilon), head)
       .view({sequences, count, -1});
 }
 
@@ -129,7 +129,7 @@ at::Tensor Transformer::extendAttention(const Block &b, const at::Tensor &x,
                                         Cache &cache, size_t layerNumber) {
   const ModelConfig &c = settings;
   const int64_t sequences = cache.count, n = b.attention->branches();
-  const Heads heads = split(b, at::linear(x, b.projection));
+  const Heads heads = split(b, source->linear(x, b.projection));
   const at::Tensor rotated = models::rotated(
       byHead(heads.turned, sequences).to(at::kFloat), cache.tokens, c.rope);
   const at::Tensor values = byHead(heads.values, sequences).to(at::kFloat);
@@ -147,7 +147,7 @@ at::Tensor Transformer::extendAttention(const Block &b, const at::Tensor &x,
   const at::Tensor output =
       b.attention->extend(*source, in, cache.layers[layerNumber], cache.seen);
   // [B, Hq, n, E] -> [B * n, Hq * E]
-  return at::linear(
+  return source->linear(
       output.transpose(1, 2).reshape({x.size(0), -1}).to(x.scalar_type()),
       b.output);
 }

@@ -63,6 +63,10 @@ Kernels::residualNorm(const at::Tensor &x, const at::Tensor &added,
   return {sum, rmsNorm(sum, weight, epsilon)};
 }
 
+at::Tensor Kernels::linear(const at::Tensor &x, const at::Tensor &weight) {
+  return at::linear(x, weight);
+}
+
 at::Tensor Kernels::linearLoss(const at::Tensor &hidden,
                                const at::Tensor &weight,
                                const at::Tensor &targets) {

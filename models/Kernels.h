@@ -101,6 +101,9 @@ public:
   virtual std::pair<at::Tensor, at::Tensor>
   residualNorm(const at::Tensor &x, const at::Tensor &added,
                const at::Tensor &weight, double epsilon);
+  /// Returns x [T, in] times the transposed weight [out, in]. By default
+  /// torch's product.
+  virtual at::Tensor linear(const at::Tensor &x, const at::Tensor &weight);
   /// Cross-entropy of logits hidden [T, dim] times the transposed weight
   /// [V, dim] with the targets, int64 [T], in nats, fp32 [T], 0 where the
   /// target is -100. By default torch's, with all logits.

@@ -5,6 +5,7 @@
 // The operations are found by name: the library that registers them
 // (ops) is linked or loaded.
 #include "models/Kernels.h"
+#include "models/Linear.h"
 #include "models/RopeTable.h"
 #include "ops/Attention.h"
 #include "runtime/launch/PatternFile.h"
@@ -53,6 +54,10 @@ public:
                                          double epsilon) override {
     auto [sum, y] = sumNorm.call(x, added, weight, epsilon);
     return {sum, y};
+  }
+
+  Tensor linear(const Tensor &x, const Tensor &weight) override {
+    return models::linear(x, weight);
   }
 
   Tensor linearLoss(const Tensor &hidden, const Tensor &weight,

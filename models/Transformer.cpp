@@ -90,7 +90,7 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
                                   const ForwardOptions &options,
                                   ForwardResult &result) {
   const ModelConfig &c = settings;
-  const Heads heads = split(b, at::linear(x, b.projection));
+  const Heads heads = split(b, source->linear(x, b.projection));
   const at::Tensor rotated = source->rope(heads.turned, packing, c.rope);
   // Parts of one split: their gradients are put side by side once, those of
   // slices would each be added to zeros of the whole.
@@ -102,14 +102,15 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   in.keys.erase(in.keys.begin());
   const at::Tensor output =
       b.attention->forward(*source, in, packing, options, result);
-  return at::linear(output.reshape({x.size(0), -1}), b.output);
+  return source->linear(output.reshape({x.size(0), -1}), b.output);
 }
 
 at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
-  const at::Tensor in = at::linear(x, b.mlpIn);
-  const at::Tensor gate =
-      settings.mlp == MlpKind::SwiGlu ? at::linear(x, b.mlpGate) : at::Tensor();
-  return at::linear(source->activation(settings.mlp, in, gate), b.mlpOut);
+  const at::Tensor in = source->linear(x, b.mlpIn);
+  const at::Tensor gate = settings.mlp == MlpKind::SwiGlu
+                              ? source->linear(x, b.mlpGate)
+                              : at::Tensor();
+  return source->linear(source->activation(settings.mlp, in, gate), b.mlpOut);
 }
 
 at::Tensor
@@ -218,7 +219,7 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
     result.losses = source->linearLoss(last, head, options.targets.flatten());
   else
     result.logits =
-        at::linear(last, head).view({tokens.size(0), tokens.size(1), -1});
+        source->linear(last, head).view({tokens.size(0), tokens.size(1), -1});
   return result;
 }
 

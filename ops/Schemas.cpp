@@ -239,6 +239,10 @@ TORCH_LIBRARY(tessera_internal, m) {
   m.def("jit_prepare(int kernel, Tensor[] tensors, Scalar[] scalars) -> ()");
   m.def("jit_describe(int kernel, Tensor[] tensors, Scalar[] scalars) -> str");
 
+  // Threads of the CPU, and products on them.
+  m.def("own_threads(int count) -> ()");
+  m.def("product(Tensor a, Tensor b) -> Tensor");
+
   m.def("pack_stats() -> (int packed, int misses, int workers)");
   m.def("gpu_fault(int gpu) -> (str what, str hint)");
   m.def("kernel_files() -> (str[] paths, str[] texts)");

@@ -8,11 +8,10 @@
 #include "ops/Register.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
+#include "ops/nn/Product.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <limits>
 
@@ -150,15 +149,15 @@ Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
     logitsGradient(part(h), w, part(wanted), part(sums), part(scale), ignored,
                    dl);
     Tensor dhPart = part(dh);
-    at::mm_out(dhPart, dl, w);
+    productOut(dhPart, dl, w);
     if (first == 0) {
-      at::mm_out(dw, dl.t(), part(h));
+      productOut(dw, dl.t(), part(h));
     } else if (!rounds) {
-      at::addmm_out(dw, dw, dl.t(), part(h));
+      dw.add_(product(dl.t(), part(h)));
     } else {
       if (!wide.defined())
         wide = dw.to(at::kFloat);
-      wide.add_(at::mm(dl.t(), part(h)));
+      wide.add_(product(dl.t(), part(h)));
     }
   }
   if (wide.defined())

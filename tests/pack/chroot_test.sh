@@ -22,10 +22,10 @@ trap 'umount -l "$root"/{dev,proc,site/torch/lib,site/nvidia} 2>/dev/null || tru
 # What the folder's script sets for the program.
 mkdir -p "$work/stub/bin"
 cp "$work/packed/train" "$work/stub/"
-printf '#!/bin/sh\necho "$GOMP_SPINCOUNT $TESSERA_PACK $LD_LIBRARY_PATH"\n' >"$work/stub/bin/tessera-train"
+printf '#!/bin/sh\necho "$TESSERA_PACK $LD_LIBRARY_PATH"\n' >"$work/stub/bin/tessera-train"
 chmod +x "$work/stub/bin/tessera-train"
-said=$(env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY -u TESSERA_PACK -u LD_LIBRARY_PATH TORCH_LIB=/torch "$work/stub/train")
-[ "$said" = "20000 $work/stub/run.tpack $work/stub/lib:/torch" ] || fail "the script sets: $said"
+said=$(env -u TESSERA_PACK -u LD_LIBRARY_PATH TORCH_LIB=/torch "$work/stub/train")
+[ "$said" = "$work/stub/run.tpack $work/stub/lib:/torch" ] || fail "the script sets: $said"
 mkdir -p "$root"/{dev,lib64,lib,proc,site/torch/lib,site/nvidia,tmp}
 mv "$work/packed" "$root/packed"
 for i in $(seq 2000); do echo "the tile of stone is laid upon a floor, and then $((i * i % 97)) walls rise."; done >"$root/text"

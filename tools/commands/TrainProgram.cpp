@@ -68,23 +68,11 @@ fs::path findTorch() {
   return torch;
 }
 
-// How long threads of torch's OpenMP spin before they sleep, unless the user
-// says it: libgomp's own choice keeps a core from the thread that is
-// waited for when other programs compute, too. 20,000 turns are a fraction of
-// one, longer than what mostly lies between two parallel parts of a step
-// (docs/training.md).
-std::vector<std::string> waiting() {
-  for (const char *name : {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"})
-    if (std::getenv(name))
-      return {};
-  return {"GOMP_SPINCOUNT=20000"};
-}
-
 } // namespace
 
 TrainProgram findTrainProgram(const std::string &name) {
   const fs::path folder = executablePath().parent_path();
-  TrainProgram found{folder / name, waiting()};
+  TrainProgram found{folder / name, {}};
   const TrustedContext ours = TrustedContext::of(executablePath());
   if (isFile(found.path)) {
     requireTrusted(found.path, found.path.string(), ours);

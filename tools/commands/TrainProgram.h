@@ -9,8 +9,8 @@
 
 namespace tessera::tools {
 
-// A program and what its environment needs so that it finds torch's libraries
-// and its threads leave the cores to others while they wait.
+// A program and the variables of its environment by which it finds torch's
+// libraries.
 struct TrainProgram {
   std::filesystem::path path;
   std::vector<std::string> environment; // "NAME=value"

@@ -28,7 +28,6 @@ torch=${TORCH_LIB:-$(python3 -c 'import os, torch; print(os.path.join(os.path.di
 }
 LD_LIBRARY_PATH=$here/lib:$torch${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 TESSERA_PACK=${TESSERA_PACK:-$here/run.tpack}
-[ -n "$OMP_WAIT_POLICY" ] || export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-20000}" # waiting threads sleep soon
 export LD_LIBRARY_PATH TESSERA_PACK
 exec "$here/bin/tessera-train" train --config "$here/run.yaml")sh";
 

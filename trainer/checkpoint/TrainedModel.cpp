@@ -7,8 +7,8 @@
 #include "support/Error.h"
 #include "trainer/checkpoint/Checkpoint.h"
 #include "trainer/checkpoint/TensorFile.h"
+#include "trainer/loop/Determinism.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -43,7 +43,7 @@ TrainedModel readTrainedModel(const std::string &run,
                 "train first: tessera train --config configs/quickstart.yaml");
   TrainedModel trained;
   trained.config = checkpointConfig(*checkpoint, run, overrides);
-  at::set_num_threads(int(trained.config.threads));
+  useThreads(trained.config);
   trained.model = std::make_unique<models::Transformer>(
       trained.config.model, trained.config.kernels,
       uint64_t(trained.config.seed));

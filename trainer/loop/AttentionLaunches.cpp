@@ -8,11 +8,11 @@
 #include "models/Kernels.h"
 #include "runtime/launch/PatternFile.h"
 #include "support/Error.h"
+#include "trainer/loop/Determinism.h"
 #include "trainer/optim/AdamW.h"
 #include "trainer/settings/Config.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <algorithm>
 
 namespace tessera::trainer {
@@ -80,7 +80,7 @@ std::vector<std::string> listAttention(const Config &config) {
 }
 
 void runAttention(const Config &config) {
-  at::set_num_threads(int(config.threads));
+  useThreads(config);
   attend(
       *models::makeKernels(config.kernels), config,
       std::max(config.sequenceLength, tune::bucketOf(config.sequenceLength)));

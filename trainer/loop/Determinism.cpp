@@ -3,13 +3,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Determinism.h"
 
+#include "models/Linear.h"
+#include "trainer/settings/Config.h"
+
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 namespace tessera::trainer {
 
-void computeDeterministically(int threads) {
-  at::set_num_threads(threads);
+void useThreads(const Config &config) {
+  if (config.kernels == models::KernelSource::Tessera)
+    models::useOwnThreads(config.threads);
+  else
+    at::set_num_threads(int(config.threads));
+}
+
+void computeDeterministically(const Config &config) {
+  useThreads(config);
   at::Context &context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
   // Or every new tensor would be filled with NaN first. Kernels write all of

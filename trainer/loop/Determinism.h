@@ -5,8 +5,15 @@
 
 namespace tessera::trainer {
 
-/// Torch computes with so many threads and with deterministic algorithms alone;
-/// an operation that has none is an error. For the whole process.
-void computeDeterministically(int threads);
+struct Config;
+
+/// Uses `threads` CPU threads from now on: for compiled kernels and products
+/// those of tessera, which wait for no thread whose core another process uses;
+/// with kernels=torch torch's. For the process.
+void useThreads(const Config &config);
+
+/// Does useThreads(), and makes torch use deterministic algorithms alone: an
+/// operation without one is an error. For the process.
+void computeDeterministically(const Config &config);
 
 } // namespace tessera::trainer

@@ -103,7 +103,8 @@ void finish(models::Transformer &model, const Corpus &corpus,
     logLine(describe(choices));
   }
   if (config.panel && model.device().is_cpu())
-    metrics["panel"] = runPanel(model.kernels(), panelSeconds, logLine);
+    metrics["panel"] =
+        runPanel(model.kernels(), config.threads, panelSeconds, logLine);
   const models::KernelCounts counts = model.kernels().counts();
   metrics["kernels_compiled"] = counts.compiled;
   // What was compiled is loaded as well, so the second run has the same number.

@@ -98,13 +98,13 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
 }
 
 std::vector<std::string> listKernels(const Config &given) {
-  computeDeterministically(int(given.threads));
+  computeDeterministically(given);
   const Corpus corpus = loadCorpus(given);
   return listKernels(corpus, withVocabulary(given, corpus), /*prepare=*/false);
 }
 
 void runMicroBatch(const Config &given) {
-  at::set_num_threads(int(given.threads));
+  useThreads(given);
   const Corpus corpus = loadCorpus(given);
   const Config config = withVocabulary(given, corpus);
   const models::ModelConfig small = kernelsOnly(config.model);

@@ -65,7 +65,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   }
 
   // --- data, model, optimizer: the same bits from the same settings
-  computeDeterministically(int(config.threads));
+  computeDeterministically(config);
   const Corpus corpus = loadCorpus(config);
   attempt.settled = config = withVocabulary(config, corpus);
   say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,

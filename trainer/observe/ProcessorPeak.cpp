@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/ProcessorPeak.h"
 
+#include "models/Linear.h"
 #include "support/Options.h"
 #include "trainer/optim/AdamW.h"
 
@@ -18,11 +19,11 @@ double peakRate(const Config &config, c10::Device device) {
   constexpr int tries = 5;
   const at::NoGradGuard noGrad;
   const at::Tensor a = at::ones({size, size}, computeType(config.precision));
-  at::Tensor product = at::mm(a, a);
+  models::product(a, a);
   double best = 0;
   for (int i = 0; i < tries; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    at::mm_out(product, a, a);
+    models::product(a, a);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();

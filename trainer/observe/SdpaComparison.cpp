@@ -8,6 +8,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,20 @@ double medianMilliseconds(const std::function<void()> &run, double budget) {
 }
 
 constexpr int64_t lengths[] = {1024, 2048, 4096, 8192};
+
+/// While it lives, torch's operations use so many threads.
+class TorchThreads {
+public:
+  explicit TorchThreads(int64_t threads) : before(at::get_num_threads()) {
+    at::set_num_threads(int(threads));
+  }
+  TorchThreads(const TorchThreads &) = delete;
+  TorchThreads &operator=(const TorchThreads &) = delete;
+  ~TorchThreads() { at::set_num_threads(before); }
+
+private:
+  const int before;
+};
 
 models::ModelConfig panelConfig() {
   models::ModelConfig config;
@@ -72,7 +87,8 @@ void preparePanel(models::Kernels &kernels) {
       /*prepare=*/true);
 }
 
-nlohmann::json runPanel(models::Kernels &kernels, double budgetSeconds,
+nlohmann::json runPanel(models::Kernels &kernels, int64_t threads,
+                        double budgetSeconds,
                         const std::function<void(const std::string &)> &say) {
   const at::NoGradGuard noGrad;
   const models::ModelConfig config = panelConfig();
@@ -101,12 +117,15 @@ nlohmann::json runPanel(models::Kernels &kernels, double budgetSeconds,
     const at::Tensor q = heads(in.query), k = heads(in.keySel),
                      v = heads(in.valueSel);
     const double share = left / 6;
-    lastSdpa = medianMilliseconds(
-        [&] {
-          at::scaled_dot_product_attention(q, k, v, {}, 0.0, true, std::nullopt,
-                                           true);
-        },
-        share);
+    {
+      const TorchThreads all(threads);
+      lastSdpa = medianMilliseconds(
+          [&] {
+            at::scaled_dot_product_attention(q, k, v, {}, 0.0, true,
+                                             std::nullopt, true);
+          },
+          share);
+    }
     lastNsa = medianMilliseconds(
         [&] { kernels.nsaAttention(in, config, packing); }, share);
     say(fmt::format("{:>8} {:>12.2f} {:>12.2f} {:>12.2f}", length, lastNsa,

@@ -14,9 +14,10 @@ namespace tessera::trainer {
 
 /// Times the forward pass of NSA (paper geometry, 8 query heads, 2 groups of
 /// 64 channels, one sequence) and of causal SDPA at lengths from 1k to 8k.
-/// Lengths that the budget leaves no time for are said to be left out. Calls
-/// `say` with each line; returns the figures.
-nlohmann::json runPanel(models::Kernels &kernels, double budgetSeconds,
+/// Both use `threads` CPU threads. Reports the lengths that the budget leaves
+/// no time for. Calls `say` with each line; returns the measurements.
+nlohmann::json runPanel(models::Kernels &kernels, int64_t threads,
+                        double budgetSeconds,
                         const std::function<void(const std::string &)> &say);
 
 /// Compiles what runPanel() launches, in parallel.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/optim/Muon.h"
 
+#include "models/Linear.h"
 #include "trainer/optim/AdamW.h"
 #include "trainer/settings/Config.h"
 
@@ -28,12 +29,12 @@ at::Tensor orthogonalized(const at::Tensor &matrix, at::ScalarType type) {
   for (int i = 0; i < iterations; ++i) {
     // a x + (b g + c g g) x as (a + g (b + c g)) x: products that add to a
     // matrix would copy it first.
-    const at::Tensor gram = x.mm(x.t());
+    const at::Tensor gram = models::product(x, x.t());
     at::Tensor factor = gram * c;
     factor.diagonal().add_(b);
-    factor = gram.mm(factor);
+    factor = models::product(gram, factor);
     factor.diagonal().add_(a);
-    x = factor.mm(x);
+    x = models::product(factor, x);
   }
   return tall ? x.t() : x;
 }

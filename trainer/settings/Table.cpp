@@ -93,8 +93,10 @@ std::vector<Setting> runSettings() {
                        "go on from a checkpoint that other kernel files made")
           .free(),
       SettingEntry::of("threads", MEMBER(threads),
-                       "CPU threads; results depend on their number")
-          .range(1, 1024),
+                       "CPU threads; with kernels=torch the results depend on "
+                       "their number")
+          .range(1, 1024)
+          .free(),
       SettingEntry::of("panel", MEMBER(panel),
                        "time NSA against SDPA at the end")
           .free(),

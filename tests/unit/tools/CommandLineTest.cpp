@@ -61,23 +61,6 @@ protected:
 
 } // namespace
 
-// Threads of torch that wait must not keep a core from other programs.
-TEST_F(CommandLine, TrainingThreadsSleepSoonUnlessTheUserSaysOtherwise) {
-  const fs::path copy = folder.path() / "tessera";
-  fs::copy_file(TESSERA_PROGRAM, copy);
-  const fs::path trainer = folder.path() / "tessera-train";
-  writeFile(trainer, "#!/bin/sh\necho \"$1 $GOMP_SPINCOUNT\"\n");
-  fs::permissions(trainer, fs::perms::owner_all);
-  const auto said = [&](std::vector<std::string> environment) {
-    return runCommand({copy.string(), "train"}, std::chrono::seconds(60),
-                      environment)
-        .output;
-  };
-  EXPECT_EQ(said({}), "train 20000\n");
-  EXPECT_EQ(said({"GOMP_SPINCOUNT=7"}), "train 7\n");
-  EXPECT_EQ(said({"OMP_WAIT_POLICY=active"}), "train \n");
-}
-
 TEST_F(CommandLine, HelpTeaches) {
   CommandResult result = run({"--help"});
   EXPECT_EQ(result.status.code, 0);

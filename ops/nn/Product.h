@@ -1,0 +1,24 @@
+// ops/nn/Product.h - matrix products whose bits do not depend on the number of
+// threads.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace tessera::runtime {
+
+/// Writes a [M, K] times b [K, N] into out [M, N], all of one type.
+///
+/// On the CPU bands of rows of `out` are computed by one thread each, on the
+/// threads that run kernels. The bands depend on M, K and N only. torch's own
+/// product divides the work by the number of threads instead, so its bits
+/// depend on that number, and each of its threads waits for all others, also
+/// for one whose core another process uses. Does not record a gradient.
+void productOut(const at::Tensor &out, const at::Tensor &a,
+                const at::Tensor &b);
+
+/// Returns a [M, K] times b [K, N] in new memory.
+at::Tensor product(const at::Tensor &a, const at::Tensor &b);
+
+} // namespace tessera::runtime
