@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Milliseconds of attention, one sequence, fp32: tessera's NSA and dense ops, torch's SDPA and the same NSA in plain torch ops.
 
-All variants run alternately in one process. With direction=backward a call is a forward and a backward pass. The plot of README is of this
+All variants run alternately in one process. With direction=backward a call is a forward and a backward pass. The plot of docs/results.md is of this
 benchmark; `tessera bench fwd` measures other geometries and devices."""
 import statistics
 

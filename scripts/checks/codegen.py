@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks README's summary of `make codegen-report`, and that of bench/results/codegen_sm_80.json itself, against that file's rows;
+"""Checks the summary of `make codegen-report` in docs/results.md, and that of bench/results/codegen_sm_80.json itself, against that file's rows;
 --fix writes both.
 
 SPDX-License-Identifier: Apache-2.0
@@ -16,17 +16,17 @@ import compact  # noqa: E402
 import page_block  # noqa: E402
 from codegen import bars  # noqa: E402
 
-RESULTS, README = ROOT / "bench" / "results" / "codegen_sm_80.json", ROOT / "README.md"
+RESULTS, PAGE = ROOT / "bench" / "results" / "codegen_sm_80.json", ROOT / "docs" / "results.md"
 BEGIN, END = "<!-- make codegen-report: written by scripts/checks/codegen.py --fix -->", "<!-- end of make codegen-report -->"
 SHORT = dict(kernels="`kernels/`", tutorials="tutorials", fla="fla", liger="Liger")
-MOST = 7  # lines of bars on single kernels: README stays short
-# Lines of the means: title, figure, limit of all rows, limit of each source, the bar.
+MOST = 7  # table lines for limits on single kernels; a sentence lists the others
+# Lines of the means: title, measurement, limit of all rows, limit of each source, name of the limit in bench/codegen/bars.py.
 MEANS = [("others per tensor instruction of a loop, by iteration", "loop_non_tensor_per_tensor", 1, None, "loop_ratio"),
-         ("the same of the whole loop", "loop_whole", 1, 1, "loop_whole"),
+         ("the same, summed over the loop", "loop_whole", 1, 1, "loop_whole"),
          ("passes over shared memory", "shared_passes", None, 1.05, None),
          ("executed PTX instructions of warps", "executed_warp_instructions", 0.95, None, "executed_ratio"),
          ("executed SASS instructions, estimated", "executed_sass", 0.95, None, "executed_sass_ratio"),
-         ("processor time of compiling, start-up taken off both", "compile", 0.6, None, "compile_ratio")]
+         ("processor time of compiling, without start-up of either compiler", "compile", 0.6, None, "compile_ratio")]
 
 
 def shown(figure, limit):
@@ -63,7 +63,7 @@ def means(rows, sources, found):
 
 
 def counts(sources, missed):
-    """A line for each bar on single kernels that is missed."""
+    """A line for each limit on single kernels that is not met."""
     return ["| %s | %g | %s | %d | %s |" % (bar.text, bar.limit, " | ".join(
         str(sum(r["source"] == source for r, _ in bar.rows)) for source in sources), bar.figure, worst(bar)) for bar in missed]
 
@@ -82,25 +82,25 @@ def table(result):
     mine = [r for r in rows if r["target"] == "sm_80"]
     sources = [name for name in bars.WHERE if any(r["source"] == name for r in mine)]
     found = bars.bars(rows, "sm_80")
-    text = ("Code for sm_80 next to Triton %s's from the same source, constants, warps and inputs, on the simulator and through one "
-            "ptxas (`make codegen-report`, %s, %s; [all figures](bench/results/codegen_sm_80.json), "
-            "[what they are](docs/codegen-report.md)): %d kernel specializations of %s; "
-            "%d in which Triton spills over %d bytes are in no mean. "
+    text = ("Our code for sm_80 compared with that of Triton %s: same source, constants, warps and inputs, one ptxas, on the simulator "
+            "(`make codegen-report`, %s, %s; [all measurements](../bench/results/codegen_sm_80.json), "
+            "[definitions](codegen-report.md)). %d kernel specializations of %s; "
+            "the means leave out %d in which Triton spills more than %d bytes. "
             % (result["triton"], result["date"], commits(mine, result["commit"]), len(mine), ", ".join(bars.WHERE[s] for s in sources),
                sum(map(bars.apart, mine)), bars.PEER_SPILLS))
     single = [bar for bar in found if bar.limit == 0 and bar.figure is not None]
     none = [bar.text for bar in single if bar.holds]
-    text += "None: %s. " % "; ".join(none) if none else ""
+    text += "These counts are 0: %s. " % "; ".join(none) if none else ""
     missed = [bar for bar in single if not bar.holds]
     if len(missed) > MOST:
-        text += "Also missed: %s. " % "; ".join("%d %s (%s)" % (bar.figure, bar.text, worst(bar)) for bar in missed[:-MOST])
+        text += "Other limits that are not met: %s. " % "; ".join("%d %s (%s)" % (bar.figure, bar.text, worst(bar)) for bar in missed[:-MOST])
     known = bars.measured(mine, "threads")[0]
     text += "Ours launches fewer threads in %d of %d kernels. " % (len(bars.fewer_threads(mine)), known) if known else ""
     other = [r for r in rows if r["target"] == "sm_90"]
     if other:
         text += "sm_90: %d kernels, %s." % (len(other), "; ".join("%s %s" % (bar.text, shown(bar.figure, None)) for bar in bars.bars(rows, "sm_90")))
-    head = ["ours / Triton's, geometric means; kernels that miss a bar", "at most"] + [
-        "%s, %d" % (SHORT[s], sum(r["source"] == s for r in mine)) for s in sources] + ["all", "we lose most in"]
+    head = ["ours / Triton's, geometric means; kernels that exceed a limit", "at most"] + [
+        "%s, %d" % (SHORT[s], sum(r["source"] == s for r in mine)) for s in sources] + ["all", "largest differences"]
     lines = [text.strip(), "", "| %s |" % " | ".join(head), "|---|" + "---:|" * (len(head) - 2) + "---|"]
     lines += means(mine, sources, found) + counts(sources, missed[-MOST:])
     return "\n".join([BEGIN] + lines + [END])
@@ -108,14 +108,14 @@ def table(result):
 
 def main():
     result = json.loads(RESULTS.read_text(encoding="utf-8"))
-    texts = page_block.replaced(README, "README.md", BEGIN, END, table(result))
+    texts = page_block.replaced(PAGE, "docs/results.md", BEGIN, END, table(result))
     if not texts:
         return 1
     counted = dict(zip(("summary", "bars"), zip(*(bars.summary(result["rows"], target) for target in result["targets"]))))
     counted = {key: dict(zip(result["targets"], found)) for key, found in counted.items()}
     same = texts[0] == texts[1] and counted == {key: result[key] for key in counted}
-    return page_block.settle({} if same else {README: texts[1], RESULTS: compact.dumps(dict(result, **counted))},
-                             "README.md, bench/results/codegen_sm_80.json: the summary of make codegen-report is not what the rows say")
+    return page_block.settle({} if same else {PAGE: texts[1], RESULTS: compact.dumps(dict(result, **counted))},
+                             "docs/results.md, bench/results/codegen_sm_80.json: the summary of make codegen-report differs from the rows")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Checks README's lines on `make bench` and the table of docs/bench.md against bench/results/cpu.json; --fix writes both.
+"""Checks the table and the plot of `make bench` in docs/results.md against bench/results/cpu.json; --fix writes both.
 
 SPDX-License-Identifier: Apache-2.0
 """
-import itertools
 import json
 import pathlib
 import sys
@@ -14,6 +13,7 @@ sys.dont_write_bytecode = True
 import page_block  # noqa: E402
 from cpu import table as rows  # noqa: E402
 
+PAGE = ROOT / "docs" / "results.md"
 RESULT, PLOT = ROOT / "bench" / "results" / "cpu.json", ROOT / "docs" / "bench_cpu.svg"
 BEGIN, END = "<!-- make bench: written by scripts/checks/cpu_table.py --fix -->", "<!-- end of make bench -->"
 
@@ -41,15 +41,12 @@ def head(result):
                result["commit"].removesuffix("-dirty"), changes, result["load_before"], met, len(result["rows"])))
 
 
-def short(result):
-    """README: a line for each baseline of several rows, one for all others."""
-    text = ["`make bench`: %s ([all measurements](bench/results/cpu.json), [rows](docs/bench.md#the-table-of-a-cpu)). The baseline's time / ours (target); "
-            "bold: tessera is slower:" % head(result), ""]
-    shown = lambda entries: ", ".join("`%s` %s (%s)" % (entry["name"], figure(entry), bar(entry)) for entry in entries)
-    groups = [(peer, list(group)) for peer, group in itertools.groupby(result["rows"], key=lambda entry: entry["peer_name"])]
-    text += ["- %s: %s" % (peer, shown(group)) for peer, group in groups if peer and len(group) > 1]
-    single = ["compared with %s: %s" % (peer, shown(group)) for peer, group in groups if peer and len(group) == 1]
-    return text + ["- %s; without a baseline: %s" % ("; ".join(single), shown(entry for peer, group in groups if not peer for entry in group))]
+def time(value, unit):
+    """"13.4 ms" with three digits, "1,898 ms" from a thousand on; "-" without a value."""
+    if value is None:
+        return "-"
+    number = f"{value:,.0f}" if value >= 1000 else "%.3g" % value
+    return "%s %s" % (number, unit) if unit in ("ms", "us") else number
 
 
 def share(entry):
@@ -60,14 +57,13 @@ def share(entry):
 
 
 def full(result):
-    """docs/bench.md: every row with both times."""
-    text = [head(result) + ".", "", "![ratios and bars](bench_cpu.svg)", "",
+    """The block: every row with both times."""
+    text = [head(result) + ".", "", "![ratio and target of each row](bench_cpu.svg)", "",
             "| row | dtype | ours | baseline | ratio | target | share of the peak |", "|---|---|---:|---:|---:|---:|---:|"]
     for entry in result["rows"]:
-        time = lambda value: "-" if value is None else "%.3g %s" % (value, entry["unit"] if entry["unit"] in ("ms", "us") else "")
         text.append("| `%s` | %s | %s | %s | %s | %s | %s |" % (
-            entry["name"], entry["dtype"], time(entry["ours"]).strip(), time(entry["peer"]), figure(entry), bar(entry),
-            share(entry)))
+            entry["name"], entry["dtype"], time(entry["ours"], entry["unit"]), time(entry["peer"], entry["unit"]), figure(entry),
+            bar(entry), share(entry)))
     return text
 
 
@@ -77,15 +73,14 @@ def main():
         print("check: bench/results/cpu.json lacks rows: %s: run make bench" % ", ".join(rows.missing(result["rows"])))
         return 1
     stale = {}
-    for path, lines in ((ROOT / "README.md", short(result)), (ROOT / "docs" / "bench.md", full(result))):
-        texts = page_block.replaced(path, path.name, BEGIN, END, "\n".join([BEGIN] + lines + [END]))
-        if not texts:
-            return 1
-        if texts[0] != texts[1]:
-            stale[path] = texts[1]
+    texts = page_block.replaced(PAGE, PAGE.name, BEGIN, END, "\n".join([BEGIN] + full(result) + [END]))
+    if not texts:
+        return 1
+    if texts[0] != texts[1]:
+        stale[PAGE] = texts[1]
     if not PLOT.exists() or PLOT.read_text(encoding="utf-8") != rows.plot(result["rows"]):
         stale[PLOT] = rows.plot(result["rows"])
-    return page_block.settle(stale, "%s: not what bench/results/cpu.json says" % ", ".join(path.name for path in stale))
+    return page_block.settle(stale, "%s: differs from bench/results/cpu.json" % ", ".join(path.name for path in stale))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-# tests/package/docs_test.py - the examples of docs/python.md run, one after the other; README's too.
+# tests/package/docs_test.py - the examples of docs/python.md run, one after the other; README's example too.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
@@ -33,11 +33,5 @@ def test_examples():
 
 
 def test_readme():
-    [example] = [block for block in blocks("README.md") if "import torch" in block]
-    assert run_text(example + """
-torch.manual_seed(0)
-x = torch.randn(1000)
-twice = 2 * x
-scale[(tessera.cdiv(1000, 256),)](x, 1000, 2.0, BLOCK=256)
-print(torch.equal(x, twice), tuple(o.shape), tuple(lse.shape))
-""") == "True (1024, 8, 64) (8, 1024)\n"
+    [example] = blocks("README.md")
+    assert run_text(example) == "True\n"

@@ -100,6 +100,18 @@ class Results(Repository):
         self.assertEqual(self.results("docs", "--fix")[0], 0)
         self.assertNotIn("times.json`", (self.root / "docs/page.md").read_text(encoding="utf-8"))
 
+    def test_readme_has_no_list_and_links_what_the_page_of_results_links(self):
+        self.write("code/add.cpp", SOURCE.replace("a + b", "a - b"))
+        self.write("README.md", "# Project\n\nTimes are [here](bench/results/times.json).\n")
+        code, output = self.results("docs", "--fix")
+        self.assertEqual(code, 1)
+        self.assertIn("README.md links times.json, which docs/results.md does not link", output)
+        self.write("docs/results.md", "# Results\n\nTimes are [here](../bench/results/times.json).\n")
+        self.git("add", "-A")
+        self.assertEqual(self.results("docs", "--fix"), (0, ""))
+        self.assertNotIn("make results-check", (self.root / "README.md").read_text(encoding="utf-8"))
+        self.assertIn("`times.json`", (self.root / "docs/results.md").read_text(encoding="utf-8"))
+
     def test_record_refuses_uncommitted_sources(self):
         self.write("code/add.cpp", SOURCE.replace("a + b", "a - b"))
         code, output = self.results("record", "bench/results/times.json")

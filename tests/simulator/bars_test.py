@@ -1,4 +1,4 @@
-# tests/simulator/bars_test.py - how `make codegen-report` counts, on made-up rows: every rule, and README's block.
+# tests/simulator/bars_test.py - how `make codegen-report` counts, on made-up rows: every rule, and the block of docs/results.md.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 from codegen import bars
@@ -94,27 +94,27 @@ def test_doubts():
     assert bars.summary(rows, "sm_80")[0]["sass_doubtful"] == ["b float16", "d float16"], "doubtful estimates"
 
 
-def test_readme():
+def test_the_block_of_results():
     rows = [row("a", dict(loop_whole=5.1, executed_warp_instructions=800)),
             row("dense_fwd D=192 EP=128", dict(spill=72), dict(spill=72), source="fla", commit="abc"),
             without(row("c", dict(compile_ms=1), dict(compile_ms=2)), "source_to_cubin_ms", "start_ms",
                     "source_to_cubin_cpu_ms", "start_cpu_ms", "executed_sass", "threads")]
     text = codegen.table(dict(rows=rows, triton="3", date="2026-01-01", commit="def"))
-    for part in ("1 at abc, 2 at def", "| `kernels/`, 2 | fla, 1 | all | we lose most in |",
+    for part in ("1 at abc, 2 at def", "| `kernels/`, 2 | fla, 1 | all | largest differences |",
                  "| others per tensor instruction of a loop, by iteration | 1 | 1.00x | 1.00x | 1.00x |  |",
-                 "| the same of the whole loop | 1, 1 each | **1.01x** | 1.00x | **1.01x** | `a fp16` 1.02x |",
+                 "| the same, summed over the loop | 1, 1 each | **1.01x** | 1.00x | **1.01x** | `a fp16` 1.02x |",
                  "| executed SASS instructions, estimated | 0.95 | 0.93x (1 rows, PTX 0.80x) | 0.93x | 0.93x (2 rows, PTX 0.85x) |  |",
-                 "| processor time of compiling, start-up taken off both | 0.6 | 0.50x (1 rows) | 0.50x | 0.50x (2 rows) |  |",
+                 "| processor time of compiling, without start-up of either compiler | 0.6 | 0.50x (1 rows) | 0.50x | 0.50x (2 rows) |  |",
                  "| kernels that spill (heads of 128 in 4 warps: over 128 bytes) | 0 | 0 | 1 | 1 | `dense_fwd D=192 fp16` 72 bytes",
                  "in 0 of 2 kernels"):
-        assert part in text, "README: " + part
+        assert part in text, "docs/results.md: " + part
     assert [codegen.shown(1.002, 1), codegen.shown(1.02, 1), codegen.shown(1.002, None)] == ["**1.002x**", "**1.02x**", "1.00x"], "third digits"
     # As many lines as fit; the others are sentences.
     bad = row("all", {figure: 999 for figure in ("spill", "tensor_instructions", "bank_conflicts", "global_sectors")} | dict(
         blocks_per_sm=1, async_stages=0, loop_non_tensor_per_tensor=40.0), differs=9.0)
     text = codegen.table(dict(rows=[bad, dict(row("b"), ours=dict(error="b: no"))], triton="3", date="2026-01-01", commit="def"))
     assert sum(line.startswith("| kernels") for line in text.splitlines()) == codegen.MOST - 1, "lines of counts"
-    assert "Also missed: 1 kernels that fail (`b fp16` no); 1 kernels whose results differ" in text, "and the rest"
+    assert "Other limits that are not met: 1 kernels that fail (`b fp16` no); 1 kernels whose results differ" in text, "and the rest"
     assert len(text.splitlines()) == 19, "all lines"
 
 
