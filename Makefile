@@ -79,13 +79,13 @@ verify-ptx: ## prove that our PTX of kernels/ has no race in any schedule (MINUT
 	@scripts/build release all tests
 	@scripts/verify-ptx build/release --minutes $(MINUTES)
 
-sim-schedules: ## the PTX of all kernels in 50 random orders, lanes apart too (MINUTES=20: a part; it goes on where it was)
+sim-schedules: ## the PTX of all kernels in 50 random orders, also with independent thread scheduling (MINUTES=20: a part; it continues where it was)
 	@scripts/setup full
 	@scripts/build release all tests
 	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so PROGRAM=$(CURDIR)/build/release/bin/tessera $(python) \
 	  tests/simulator/schedules_all.py seeds=$(SEEDS) minutes=$(MINUTES) results=bench/results/schedules.jsonl
 
-sim-mutants: ## plant N=300 faults (SEED=1) in real PTX; the simulator must catch 95 %
+sim-mutants: ## inject N=300 faults (SEED=1) into real PTX; the simulator must catch 95 %
 	@scripts/setup full
 	@scripts/build release all tests
 	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so $(python) tests/simulator/mutants.py seed=$(SEED) n=$(N)

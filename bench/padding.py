@@ -20,8 +20,8 @@ a, b: 1, 1 for a forward; 2, 1 for dq; 2, 2 for dk and dv, with the scores compu
 So all of these count as waste: idle rows of a tile, keys of a step behind the diagonal, before the window or behind the last key,
 tokens of a step that is not full, columns that a head size is padded by.
 
-Selected blocks are the same for all tokens (the first 14, the one before their own, their own), since what a tile multiplies for tokens
-that did not choose a block is no padding (bench/selected.py has it). At 65,536 tokens a compressed row has 4,096 keys, so that its
+Selected blocks are the same for all tokens (the first 14, the one before their own, their own), since products of a tile for tokens
+that did not select a block do not count as padding (bench/selected.py counts them). At 65,536 tokens a compressed row has 4,096 keys, so that its
 diagonal, at most one step a tile, is small beside the rest, as in the dense and compressed kernels it is at any length of use.
 
 Executed: a program's steps, from the text of its loop, times the instructions of a step. Up to three programs of different numbers of

@@ -181,7 +181,7 @@ def summary(records, context):
 def table(records):
     """The table of docs/kernels.md."""
     sums = [record for record in records if "kernel" not in record]
-    lines = ["| shape, tokens, blocks | GPU | pass | launches | predicted ms | bar | bound | dense attention's bound |",
+    lines = ["| shape, tokens, blocks | GPU | pass | launches | predicted ms | target | bound | dense attention's bound |",
              "|---|---|---|---:|---:|---:|---:|---:|"]
     for row in sums:
         shape, tokens, sequences, what = RUNS[row["run"]]

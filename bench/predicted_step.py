@@ -7,8 +7,8 @@ Nothing of this was measured. A micro-batch of 4 x 2,048 tokens, 12 layers of 76
 
 * attention: the launches of a layer by the cost model (bench/predicted.py), 12 times;
 * head and loss: linear_loss_fwd and linear_loss_bwd by the cost model, and two products;
-* products: their operations at a share of the GPU's peak. llm.c trains GPT-2 124M on A100s at 56% of the peak with all that is no product in
-  it, so products take less time than at 60%; the result has 50 and 70%, too;
+* products: their operations at a share of the GPU's peak. llm.c trains GPT-2 124M on A100s at 56% of the peak including all other
+  operations, so products take less time than at 60%; the result has 50 and 70%, too;
 * everything else (norms with the residual, rotation, activation, gradients that are put side by side or added to others, AdamW): bytes
   read and written at 80% of DRAM's peak.
 

@@ -59,7 +59,7 @@ if(TARGET tessera_torch_shared)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT torch)
   install(FILES ${torch_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT torch)
   # They ask for libtessera_torch.so without a version, which is a link to the
-  # library above. `tessera` starts them with torch's libraries at hand
+  # library above. `tessera` puts torch's libraries on their path
   # (tools/commands/TrainProgram.cpp).
   file(RELATIVE_PATH libraries /${CMAKE_INSTALL_LIBEXECDIR}/tessera /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(tessera-train tessera-bench PROPERTIES INSTALL_RPATH $ORIGIN/${libraries})

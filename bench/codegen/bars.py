@@ -1,4 +1,4 @@
-# bench/codegen/bars.py - the bars of the codegen report: what a run's rows are held to, and which rows miss it by how much.
+# bench/codegen/bars.py - the limits of the codegen report, and which rows exceed them by how much.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Works on the rows of a report's JSON; needs neither torch nor Triton."""
@@ -51,7 +51,7 @@ def comparable(rows):
 
 
 def compile_ms(row, side):
-    """Processor time from source to cubin less what a kernel of one line takes there; None for a row that has not both times."""
+    """Processor time from source to cubin less what a kernel of one line takes there; None for a row that lacks one of the times."""
     if "start_cpu_ms" not in row[side]:
         return None
     return max(row[side]["source_to_cubin_cpu_ms"] - row[side]["start_cpu_ms"], 1.0)
@@ -128,7 +128,7 @@ def _mean_bar(rows, name, text, what, limit):
 
 
 def _source_bars(rows):
-    """What one source gains must not make up for another: bars for each by itself."""
+    """Limits of each source by itself, so that a gain in one source does not hide a loss in another."""
     found = []
     for source in WHERE:
         own = [r for r in rows if r["source"] == source]
@@ -177,7 +177,7 @@ def _spills(rows):
 
 
 def _shared_only(rows):
-    """Rows without a ratio of passes because only Triton's code has none."""
+    """Rows without a ratio of passes: our code passes through shared memory and Triton's code does not."""
     return _worse([r for r in comparable(rows) if not r["triton"].get("shared_passes") and r["ours"].get("shared_passes")], "shared_passes")
 
 
@@ -209,7 +209,7 @@ def _different(rows):
 
 
 def bars(rows, target):
-    """The bars of the rows of one target."""
+    """The limits for the rows of one target, each with the rows that exceed it."""
     rows = [r for r in rows if r["target"] == target]
     served = [r for r in rows if not failed(r, "ours") and not failed(r, "triton")]  # with those apart
     compared = comparable(rows)
@@ -301,7 +301,7 @@ def hinted(rows):
 
 
 def text(rows, target, most=8):
-    """The summary as people read it: a line for each bar; below a missed one its rows, worst first."""
+    """The summary as text: a line for each limit, and below a limit that is not met the rows that exceed it, worst first."""
     mine = [r for r in rows if r["target"] == target]
     lines = [f"{target}: {len(mine)} kernels, {len(comparable(mine))} compared; apart (Triton spills over {PEER_SPILLS} bytes): "
              f"{sum(map(apart, mine))}; without figures of Triton: {sum(failed(r, 'triton') for r in mine)}"]

@@ -267,7 +267,7 @@ class Launch:
 
     def row(self, target):
         """{"ours", "triton", "differs", "reference"}: differs is the difference of the results over its limit, None where one
-        failed; reference says whether Triton's code for sm_80 works. (Triton's for sm_90 has wgmma, which the simulator has not.)
+        failed; reference says whether Triton's code for sm_80 works. (Triton's code for sm_90 has wgmma, which the simulator does not execute.)
         "hinted" are our figures with the hints of the file, where it has any; "ours" are without."""
         triton, theirs = self.measure("triton", target)
         if self.reference is None:

@@ -119,7 +119,7 @@ def call_library(visit, call):
         raise RuntimeError("the libraries cannot be fetched: %s" % why)
     if str(site) not in sys.path:
         sys.path.append(str(site))
-    warnings.filterwarnings("ignore")  # that there is no GPU
+    warnings.filterwarnings("ignore")  # torch warns when it finds no GPU
     logging.disable(logging.WARNING)   # what else is not installed
     from codegen import libraries
     ours = published.catch(lambda *launch: visit.library(libraries, *launch))

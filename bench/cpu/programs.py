@@ -159,7 +159,7 @@ PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matm
 
 
 def largest_other(trace):
-    """(share of the steps' time, name) of the operation with most time of its own that is no kernel and no product."""
+    """(share of the steps' time, name) of the operation with the largest exclusive time, without kernels and products."""
     spans = collections.defaultdict(list)
     for e in trace["traceEvents"]:
         if e.get("ph") == "X":

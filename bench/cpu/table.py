@@ -52,13 +52,13 @@ ROWS = [
     Row("quickstart_beside_two", "programs", "share of the speed alone", 0.4, rule="ours >="),
     Row("nsa_fwd_s4096_beside_two", "programs", "share of the speed alone", 0.4, rule="ours >="),
     Row("nsa_memory_growth", "programs", "exponent over S of the memory above the inputs", 1.1, rule="ours <="),
-    Row("step_largest_other", "programs", "share of a step's time of one thing that is no kernel nor product", 0.03, rule="ours <="),
+    Row("step_largest_other", "programs", "share of a step's time of one operation other than a kernel or a product", 0.03, rule="ours <="),
 ]
 NAMES = [row.name for row in ROWS]
 
 
 def entry(row, figures, threads, avx512):
-    """The record of a row. figures: ours, of a comparison also peer and max_error, optionally peak_share, bound and spread; or
+    """The record of a row. figures: ours, of a comparison also `peer` (the baseline) and max_error, optionally peak_share, bound and spread; or
     `failed`, the reason why there are none."""
     bar = row.bar if avx512 or not row.bar_avx2 else row.bar_avx2
     result = {"name": row.name, "unit": row.unit, "ours": None, "peer": None, "peer_name": row.peer or None, "ratio": None, "bar": bar,
@@ -85,7 +85,7 @@ def line(entry):
         return "%-32s %s" % (entry["name"], entry["failed"])
     figures = "%10.3f %s" % (entry["ours"], entry["unit"])
     if entry["peer"] is not None:
-        figures += ", peer %.3f, ratio %.2f" % (entry["peer"], entry["ratio"])
+        figures += ", baseline %.3f, ratio %.2f" % (entry["peer"], entry["ratio"])
     share = "" if entry["peak_share"] is None else ", %.0f%% of the peak" % (100 * entry["peak_share"])
     sign = "met" if entry["met"] else "MISSED"
     return "%-32s %s%s (%s %g: %s)" % (entry["name"], figures, share, entry["rule"], entry["bar"], sign)

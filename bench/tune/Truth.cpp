@@ -107,7 +107,7 @@ Json timesInTurns(Trials &trials, const std::vector<std::string> &uses) {
   return times;
 }
 
-// The slowest that is right becomes the kernel's own choice.
+// The slowest correct candidate becomes the kernel's default configuration.
 void plant(Job &job, const Json &candidates) {
   size_t slowest = 0;
   double most = 0;

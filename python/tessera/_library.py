@@ -37,7 +37,7 @@ def path() -> Path:
         if place.is_file():
             return place.resolve()
     if named:
-        raise ImportError(f"LIBTESSERA_TORCH={named} is no file\n"
+        raise ImportError(f"LIBTESSERA_TORCH={named} is not a file\n"
                           f"HINT: set it to the path of {NAME}, such as build/release/lib/{NAME}, or unset it")
     raise ImportError(f"{NAME} is not in " + " or ".join(str(place.parent) for place in places) + "\n"
                       "HINT: in a checkout, run scripts/build release tessera_ops tessera-worker; "

@@ -19,7 +19,7 @@ BEGIN, END = "<!-- make bench: written by scripts/checks/cpu_table.py --fix -->"
 
 
 def figure(entry):
-    """The ratio, or our measurement if there is no baseline. A ratio below 1 is bold: the baseline is faster."""
+    """The ratio, or our measurement of a row without a baseline. A ratio below 1 is bold: the baseline is faster."""
     if "failed" in entry:
         return "**failed**"
     if entry["ratio"] is None:

@@ -149,7 +149,8 @@ def main(arguments):
         if name.endswith((".py", ".cmake", "CMakeLists.txt")) or text.startswith("#!"):
             problems += purpose_problems(name, text)
     if "--list" in arguments:
-        print("\n".join(line for lines in found.values() for line in lines))
+        for lines in found.values():
+            print("".join(line + "\n" for line in lines), end="")
         return 0
     text = COUNTS.read_text(encoding="utf-8")
     counts = {folder: len(lines) for folder, lines in found.items()}

@@ -1,7 +1,7 @@
 # scripts/lib/site_hooks.py - what MkDocs needs to show docs/ as it stands in the repository (mkdocs.yml).
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""README.md and CONTRIBUTING.md are pages of the site. A link from a page to a file of the repository that is no page leads to a page that shows
+"""README.md and CONTRIBUTING.md are pages of the site. A link from a page to another file of the repository leads to a page that shows
 the file, with the lines that `#L29` means; one to a folder, to a list of its files. So the site has no link out of itself that
 could go stale, and needs no server of the repository. scripts/lib/generated_pages.py makes two more pages; a link to the
 source of one of them leads to that page."""
@@ -42,7 +42,7 @@ class Site:
         self.shown = {}  # page -> file or folder of the repository
 
     def linked(self, page, url):
-        """The URL that a page of the site has in place of `url`, which stands in docs/<page>."""
+        """The URL on the site for `url`, a link of docs/<page>."""
         if re.match(r"[a-z]+:|#|/", url):
             return url
         path, _, anchor = url.partition("#")
@@ -59,7 +59,7 @@ class Site:
             found = "source/" + target + ("/index.md" if target in self.folders else ".md")
             self.shown[found] = target
         else:
-            return url  # MkDocs says that there is no such file
+            return url  # MkDocs reports that the file does not exist
         line = re.fullmatch(r"L(\d+)(-L\d+)?", anchor)
         if line:
             anchor = f"L-{line[1]}"

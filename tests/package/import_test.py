@@ -85,7 +85,7 @@ class TestImport:
         assert child(code) == (0, f"{library}\n")
         status, text = child(code, LIBTESSERA_TORCH="/nowhere/lib.so")
         assert status == 1
-        assert "ImportError: LIBTESSERA_TORCH=/nowhere/lib.so is no file\nHINT: set it to the path of" in text
+        assert "ImportError: LIBTESSERA_TORCH=/nowhere/lib.so is not a file\nHINT: set it to the path of" in text
 
     def test_no_library_beside_the_package(self):
         with tempfile.TemporaryDirectory() as folder:
