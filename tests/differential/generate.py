@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """generate(seed) gives a Case: a kernel file, the launch, the buffers, and how exactly each output must agree.
 
-What is left out, because Triton 3.6's interpreter (on numpy) is no reference for it:
+What is left out, because Triton 3.6's interpreter (on numpy) is not a reference for it:
   bfloat16 arithmetic         the interpreter computes on the raw 16-bit pattern; bf16 is loaded, cast and stored
   float32 to bfloat16         only exact values: the interpreter truncates
   NaN and infinity            numpy propagates NaN through max and min, Triton does not; none are generated

@@ -18,7 +18,7 @@ def block(lines, at):
 
 
 def candidates(lines):
-    """Versions with one statement less, from the end; then with a body in place of its header."""
+    """Versions with one statement less, from the end; then with a body instead of its header."""
     for at in range(len(lines) - 1, -1, -1):
         text = lines[at].strip()
         if not text or text.startswith(("import", "@", "def", "else", "return")):

@@ -70,7 +70,7 @@ def load(path):
 
 
 def execute(case, text, folder):
-    """(outputs of the interpreter, outputs of ours); an exception's text in place of either."""
+    """(outputs of the interpreter, outputs of ours); an exception's text instead of either."""
     path = pathlib.Path(tempfile.mkstemp(".py", "case_", folder)[1])
     path.write_text(text)
     m, n = case.tile
@@ -212,7 +212,7 @@ def main():
         print("%d of %d kernels, %d failed, %.0f s" % (at - options.first, options.count, len(failures), time.time() - start),
               flush=True)
     print("kernels: %d, refused by both: %d, failed: %d %s" % (options.count, refused, len(failures), " ".join(failures)))
-    # A generator whose kernels nobody accepts would test nothing.
+    # If both sides refuse most kernels, the generator tests nothing.
     return 1 if failures or refused * 20 > options.count else 0
 
 

@@ -80,7 +80,7 @@ class TestLsp:
         assert client.diagnostics(self.kernel) == []
         assert "value: fp32[64]" in self.hover(client, "value = ")
         assert "pair: fp32[4, 16]" in self.hover(client, "pair = ")
-        # Characters count in UTF-16; this line has none but ASCII before them, that one has.
+        # Characters count in UTF-16; on this line only ASCII precedes them, on the other line not.
         assert "total: fp32[16]" in self.hover(client, "total = ")
         assert "load(pointer" in self.hover(client, "tl.load", 4)
         assert "n: int32" in self.hover(client, "i < n", 4)

@@ -6,7 +6,7 @@
 Sources are mutated in a scratch worktree, build/mutants/tree of the repository, never in yours; it is built and tested there with
 everything outside of it and of a temporary folder mounted read-only. Each mutant: one line of one source, the affected targets
 rebuilt, the tests of its component run closest first, until the first red one. Components take turns; within one, seed decides
-on the kind of fault and on the place. What does not compile is no mutant, and the next one is drawn.
+on the kind of fault and on the place. A change that does not compile does not count, and the next one is drawn.
 
 results (default build/mutants/seed-S.jsonl): a line of JSON for each draw, appended; a run that was stopped goes on behind the last
 one of the same seed, component and commit. report=1 prints what is in the file and runs nothing. Exit status 1 below 90 %.
@@ -268,7 +268,7 @@ def found_again(entry, text):
 
 
 def plant_again(scratch, components, entries, results, origin, stages=None):
-    """Survivors that this commit has not seen yet; one whose line is gone is no mutant any more. entries: extended as the file is."""
+    """Survivors that this commit has not seen yet; one whose line is gone is dropped. entries: extended as the file is."""
     green = Green(scratch, results.with_suffix(f".{origin['commit']}.green"))
     seen = {key_of(e) for e in entries if e.get("again") and e["commit"] == origin["commit"]}
     left = [e for e in settled(entries)[1] if e["verdict"] == "survived" and key_of(e) not in seen]
@@ -290,7 +290,7 @@ def plant_again(scratch, components, entries, results, origin, stages=None):
 # ---- the results ----------------------------------------------------------------------------------------------------------------
 
 def report(entries):
-    """Counts by component and kind, survivors; True when the bar holds. Where survivors were planted again, both counts."""
+    """Counts by component and kind, survivors; True if the target is met. Both counts if survivors were injected again."""
     first, now = settled(entries)
     if first != now:
         tried = [e for e in first if e["verdict"] in ("killed", "survived")]

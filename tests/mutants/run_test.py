@@ -99,16 +99,16 @@ def test_verdicts():
         assert (near, fake.runs[asked:]) == (("survived", ""), ["near"]), "the first stage alone, and what it does not kill survives"
         good = run.report(entries)
         survivors = sum(e["verdict"] == "survived" for e in entries)
-        assert good == (survivors <= 3), "below the bar"
+        assert good == (survivors <= 3), "the target is met up to 3 survivors"
         assert output.getvalue().count("SURVIVED a.cpp:") == survivors, "survivors are listed"
         assert f"killed {30 - survivors} of 30 mutants" in output.getvalue(), "counted"
-        assert run.report([e for e in entries if e["verdict"] == "killed"]), "the bar holds"
-        assert not run.report([]), "nothing is no success"
+        assert run.report([e for e in entries if e["verdict"] == "killed"]), "the target is met"
+        assert not run.report([]), "no mutants is a failure"
         survivors_again(folder, component, entries, output)
 
 
 def survivors_again(folder, component, entries, output):
-    """Survivors are planted once more; a line that moved is found, one that is gone is no mutant."""
+    """Survivors are injected once more; a line that moved is found, a line that is gone is dropped."""
     class Later(Fake):
         """The first survivor's line has changed, everything moved down by a line, and every test is red now."""
 
@@ -118,7 +118,7 @@ def survivors_again(folder, component, entries, output):
             (folder / "a.cpp").write_text(self.text)
 
         def reset(self):
-            assert (self.tree / "a.cpp").read_text() == self.text, "a mutant begins with the text of today"
+            assert (self.tree / "a.cpp").read_text() == self.text, "a mutant begins with the present text"
 
         def ctest(self, tests, limit=None):
             text = (self.tree / "a.cpp").read_text()
@@ -133,7 +133,7 @@ def survivors_again(folder, component, entries, output):
     run.plant_again(later, [component], known, file, dict(seed=1, commit="def"))
     rows = run.load(file)
     gone = [e for e in rows if e["verdict"] == "gone"]
-    assert {e["before"] for e in gone} == {survivors[0]["before"]}, "the changed line is no mutant"
+    assert {e["before"] for e in gone} == {survivors[0]["before"]}, "the changed line is dropped"
     assert [(e["line"], e["after"]) for e in rows if e["verdict"] == "killed"] == later.planted, "the others are killed"
     assert later.planted == [(e["line"] + 1, e["after"]) for e in survivors if e["before"] != survivors[0]["before"]], "a line further down"
     assert {(e["again"], e["commit"]) for e in rows} == {("abc", "def")}, "what they were"

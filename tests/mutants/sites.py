@@ -1,4 +1,4 @@
-# tests/mutants/sites.py - the one-line faults that can be planted in a source text, C++ or Python.
+# tests/mutants/sites.py - the one-line faults that can be injected into a source text, C++ or Python.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """faults(text, python) lists every fault. What looks without effect is left out by rule: comments, strings, preprocessor lines,

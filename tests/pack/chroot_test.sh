@@ -30,7 +30,7 @@ mkdir -p "$root"/{dev,lib64,lib,proc,site/torch/lib,site/nvidia,tmp}
 mv "$work/packed" "$root/packed"
 for i in $(seq 2000); do echo "the tile of stone is laid upon a floor, and then $((i * i % 97)) walls rise."; done >"$root/text"
 
-# Torch's own folders, and what else the loader wants that the folder has not:
+# Torch's own folders, and what else the loader wants and the folder lacks:
 # libc and the compiler's runtime.
 libraries=$(LD_TRACE_LOADED_OBJECTS=1 "$(dirname "$tessera")/tessera-train")
 torch=$(dirname "$(awk '/libtorch_cpu.so/ {print $3}' <<<"$libraries")")

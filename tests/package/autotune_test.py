@@ -14,7 +14,7 @@ import tessera.language as tl
 
 
 class Clock:
-    """In place of do_bench: gives these times, one a configuration, and counts."""
+    """Replaces do_bench: returns these times, one for each configuration, and counts the calls."""
 
     def __init__(self, *times, after=lambda: None):
         self.times = times

@@ -78,7 +78,7 @@ def check_sass(data, name, linked_source):
     place, current = re.compile(r'\s*//## File "([^"]*)", line (\d+)'), None
     for text, links in zip(part["text"], part["links"]):
         if not re.match(r"\s*/\*[0-9a-f]{4,}\*/", text):
-            assert not links, f"{name}: `{text}` is no instruction and linked"
+            assert not links, f"{name}: `{text}` is linked, but is not an instruction"
             if (match := place.match(text)) and "inlined at" not in text:
                 current = (os.path.basename(match[1]), int(match[2]))
         elif links:

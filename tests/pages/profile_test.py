@@ -147,7 +147,7 @@ def test_gpu(program, folder):
 
 
 def test_no_page(program, folder):
-    """A tile that no GPU has room for: its launches are listed and say why there is no page."""
+    """A tile that no GPU has room for: its launches are listed with the reason for the missing page."""
     out = os.path.join(folder, "wide")
     done = run(program, ["profile", "--config", "configs/dilated_window.yaml", "attention.constexprs=W=32, STEP=4, BM=512",
                          "train.seq_len=64", "--steps", "1", "--warm-up", "0", "--target", "sm_86", "-o", out])

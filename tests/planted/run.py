@@ -69,7 +69,7 @@ def apply_all(patches):
                                text=True, check=False)
         if tried.returncode:
             wrong += 1
-            print(f"{patch.stem} does not apply: {tried.stdout}HINT: plant its bug in the sources of today and write the patch anew")
+            print(f"{patch.stem} does not apply: {tried.stdout}HINT: inject its bug into the present sources and write a new patch")
     print(f"{len(patches) - wrong} of {len(patches)} patches apply")
     return wrong
 
@@ -115,7 +115,7 @@ def main():
     if "result" in given:
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         pathlib.Path(given["result"]).write_text(json.dumps(
-            {"about": "bugs of earlier systems, planted one at a time: the tests that go red", "command": "python3 tests/planted/run.py "
+            {"about": "bugs of earlier systems, injected one at a time: the tests that go red", "command": "python3 tests/planted/run.py "
              + " ".join(sys.argv[1:]), "commit": commit.stdout.strip(), "machine": platform.machine() + ", shared with other work",
              "date": str(datetime.date.today()), "seconds": round(time.time() - start), "bugs": rows}, indent=1) + "\n")
     sys.exit(1 if any(row["wrong"] for row in rows) else 0)

@@ -93,7 +93,7 @@ def test_learned_gate():
         expected = torch.autograd.grad((want * weights).sum(), wide)
         for name, a, b in zip(["q", "k", "v", "gate"], got, expected):
             assert error(a, b) < LIMIT, name
-        # One tensor whose gradient nobody asks for.
+        # One tensor that needs no gradient.
         mine[3] = mine[3].detach()
         assert error(torch.autograd.grad((call(mine[3])[0] * weights).sum(), mine[:1])[0], expected[0]) < LIMIT
         for gates, names, bwd, part in [

@@ -14,14 +14,14 @@ SIDE = dict(source_to_cubin_ms=125.0, start_ms=10.0, source_to_cubin_cpu_ms=110.
 
 
 def row(name, ours=(), theirs=(), **more):
-    """A row that meets every bar, but for what `ours` and `theirs` change."""
+    """A row that meets every limit, except for what `ours` and `theirs` change."""
     good = dict(SIDE, source_to_cubin_ms=70.0, source_to_cubin_cpu_ms=60.0, executed_warp_instructions=900, executed_sass=1400)
     return dict(dict(source="kernels", instance=name, dtype="torch.float16", target="sm_80", num_warps=4, num_stages=3,
                      ours=dict(good, **dict(ours)), triton=dict(SIDE, **dict(theirs)), differs=0.0, reference=True), **more)
 
 
 def missed(rows, target="sm_80"):
-    """Bar -> the names of its rows, worst first."""
+    """{limit: the names of the rows that exceed it, worst first}"""
     return {bar.name: [r["instance"] for r, _ in bar.rows] for bar in bars.bars(rows, target) if not bar.holds}
 
 
@@ -37,7 +37,7 @@ def without(r, *figures):
 
 
 def test_whole_loops():
-    """A round leaves out what most rounds jump over; the whole loop has its own bar, everywhere and in each source."""
+    """A round leaves out what most rounds jump over; the complete loop has a separate limit, for all rows and for each source."""
     assert missed([row("a", dict(loop_whole=5.1))]) == dict(loop_whole=["a"], loop_whole_kernels=["a"]), "whole loop"
     mixed = [row("a", dict(loop_whole=2.0)), row("b", dict(loop_whole=5.05), source="fla")]
     assert missed(mixed) == dict(loop_whole_fla=["b"]), "one source does not make up for another"
@@ -50,7 +50,7 @@ def test_whole_loops():
 
 
 def test_shared_passes():
-    assert missed([row("a", dict(shared_passes=105))]) == {}, "at the bar"
+    assert missed([row("a", dict(shared_passes=105))]) == {}, "at the limit"
     assert missed([row("a", dict(shared_passes=106))]) == dict(shared_passes_kernels=["a"]), "over it"
     mixed = [row("a", dict(shared_passes=10)), row("b", dict(shared_passes=200), source="liger")]
     assert missed(mixed) == dict(shared_passes_liger=["b"]), "one source does not make up for another"
@@ -66,7 +66,7 @@ def test_compile_times():
         return dict(source_to_cubin_cpu_ms=cpu, start_cpu_ms=start, source_to_cubin_ms=clock, start_ms=start_clock)
 
     pair = [row("a", times(75.0, 15.0, 90.0), times(120.0, 20.0, 140.0))]
-    assert missed(pair) == {}, "at the bar"
+    assert missed(pair) == {}, "at the limit"
     assert round(bar_of(pair, "compile_ratio").figure, 6) == 0.6, "its figure"
     pair[0]["triton"]["start_cpu_ms"] = 21.0
     assert missed(pair) == dict(compile_ratio=["a"]), "over it"

@@ -155,7 +155,7 @@ class Base:
         return [bytes(a.contiguous().view(torch.uint8).flatten().numpy()) for _, a in tensors], reply
 
     def verdict(self, ptx):
-        """None for a survivor, else what killed it. Raises SimError when the text is no PTX."""
+        """None for a survivor, else what killed it. Raises SimError if the text is not PTX."""
         module = simulator.Module(ptx, self.name + ".ptx")
         for i in range(INPUTS):
             try:

@@ -119,8 +119,8 @@ def faults(ptx, rng):
             value = int(constant.group(1))
             add("constant changed", number, line[:constant.start(1)] + str(value + rng.choice((-32, 1, 8))) + ";", str(value))
         elif constant and opcode.startswith("setp") and 2 <= abs(int(constant.group(1))) < 1 << 20:
-            # Stage counters by one, bounds by half a tile, so that the condition holds less often: a copy too early is no
-            # fault, one too few is. Tests against 0 and 1 are of signs, huge numbers a float's bits.
+            # Stage counters by one, bounds by half a tile, so that the condition holds less often: one copy too early
+            # is harmless, one copy too few is a fault. Tests against 0 and 1 are of signs, huge numbers a float's bits.
             value = int(constant.group(1))
             step = 1 if abs(value) < 8 else abs(value) // 2 + 1
             sign = {"gt": 1, "ge": 1, "lt": -1, "le": -1}.get(opcode.split(".")[1]) or rng.choice((-1, 1))

@@ -4,7 +4,7 @@
 """schedules_all.py [seeds=50] [minutes=0] [only=TEXT] [folder=build/schedules] [results=FILE] [fresh] [report]
 
 First the programs of programs.py run once for a commit and every launch is written to the folder: PTX and arguments. Then each
-launch runs in the order of the grid, and once for each seed with lanes in lockstep and once with lanes apart; odd seeds have copies
+launch runs in the order of the grid, and once for each seed with lanes in lockstep and once with independent thread scheduling; odd seeds have copies
 that read at issue. No check may fire, and every byte must be as in the first run; sums by float atomics, whose order is left open,
 may differ by rounding. Each launch adds a line to the results. What they already have, with as many seeds and the same PTX and
 arguments, does not run again, so that a run may be interrupted, or take `minutes` (0: no limit), and go on later. `only`: programs
@@ -112,7 +112,7 @@ def report(rows, launches):
         programs.setdefault(row["program"], []).append(row)
     for name, mine in programs.items():
         print(f"{name}: {len(mine)} launches of {len({row['kernel'] for row in mine})} kernels, {sum(row['lockstep'] for row in mine)} runs in "
-              f"lockstep, {sum(row['apart'] for row in mine)} with lanes apart, {sum(row['rounding'] for row in mine)} of them other sums of "
+              f"lockstep, {sum(row['apart'] for row in mine)} with independent thread scheduling, {sum(row['rounding'] for row in mine)} of them other sums of "
               f"atomics; {sum(len(row['findings']) for row in mine)} findings, {sum(len(row['differences']) for row in mine)} differences")
     bad = [row for row in rows if row["findings"] or row["differences"]]
     for row in bad:

@@ -3,10 +3,10 @@ SPDX-License-Identifier: Apache-2.0
 
     python3 tests/train/kill_ranks.py kills=20 [seed=1] [result=bench/results/kill_ranks.json]
 
-Every second kill hits the process that saves between the first byte of a checkpoint and its name, in place of a write, a sync or
+Every second kill hits the process that saves between the first byte of a checkpoint and its name, instead of a write, a sync or
 a rename (CrashAt.cpp). The others hit a process, the launcher or all of them after a random time. After each, every folder with
 the name of a checkpoint must have the sums of its DONE, the newest one must not be older than before, and the restart must go on
-from it; a run that came to its end must have the bits of one that nobody disturbed. With `result` the counts are added to that
+from it; a run that came to its end must have the bits of an undisturbed run. With `result` the counts are added to that
 file after each 10 kills, and a later call goes on from there with other moments.
 """
 import datetime

@@ -92,7 +92,7 @@ def selected(p, idx, what):
     delta = delta_of(p, o)
     k, v = p.k[1], p.v[1]
     dq, dq_list = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
-    behind = torch.full((p.T, p.hq, s.dim + 64), 7.0, dtype=s.dtype)     # columns that belong to nobody
+    behind = torch.full((p.T, p.hq, s.dim + 64), 7.0, dtype=s.dtype)     # columns outside of every tensor
     dq_packed = behind[..., :s.dim]
     p.token_dq(idx, p.do, lse, delta, dq)
     p.list_dq(idx, p.do, lse, delta, dq_list)
@@ -103,7 +103,7 @@ def selected(p, idx, what):
     compare(what, p, (dq, dk, dv), k, v, mask)
     compare(what + "_list", p, (dq_list, dk, dv), k, v, mask)
     compare(what + "_packed", p, (dq_packed, dk, dv), k, v, mask)
-    unseen = ~mask_any(p, mask)                              # keys that nobody selected get exact zeros
+    unseen = ~mask_any(p, mask)                              # keys that no query selected get exact zeros
     equal(f"{what}.unselected ({s})", dk[unseen.T], torch.zeros_like(dk[unseen.T]))
     equal(f"{what}.unselected ({s})", dv[unseen.T], torch.zeros_like(dv[unseen.T]))
 

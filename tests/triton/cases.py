@@ -178,7 +178,7 @@ class Problem:
         return out
 
     def packed_blocks(self, fill=float("nan")):
-        """Keys and values of the selected branch by blocks. `fill`: what nobody writes, and so nobody may read."""
+        """Keys and values of the selected branch by blocks. `fill`: elements that no kernel writes and none may read."""
         return self.pack(self.k[1], self.keys, self.v[1], fill)
 
     def pack(self, columns, slices, values, fill=float("nan")):

@@ -1,7 +1,7 @@
 # tests/triton/golden_test.py - the golden vectors of the NSA specification, produced by the kernels.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Two layers: the selection vectors (a score row is planted through a one-query problem whose compressed attention has
+"""Two layers: the selection vectors (a score row is injected through a one-query problem whose compressed attention has
 exactly these scores) and the tiny three-branch case with every intermediate."""
 import math
 

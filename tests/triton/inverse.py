@@ -28,7 +28,7 @@ def inverse_index(p, idx, bt=128, bc=64, br=16):
         equal(f"inverse_index.ptr ({s})", ptr[h], ref.prefix([len(x) for x in lists]))
         flat = torch.tensor([t for x in lists for t in x], dtype=torch.int32)
         equal(f"inverse_index.lists ({s} BT={bt})", inv[h, :len(flat)], flat)
-        equal(f"inverse_index.rest ({s} BT={bt})", inv[h, len(flat):], torch.full_like(inv[h, len(flat):], -(1 << 30)))     # written by nobody
+        equal(f"inverse_index.rest ({s} BT={bt})", inv[h, len(flat):], torch.full_like(inv[h, len(flat):], -(1 << 30)))     # no program writes these
     return ptr, inv, nblk
 
 
@@ -43,7 +43,7 @@ def chunk_count(p, nblk, chunk):
 
 
 def selected_dkdv(p, inverse, lse, delta, chunk, br=8, also=None):
-    """dk, dv and the scratch memory of their sums, whose elements that nobody writes stay NaN. `also`: the compressed branch's, as
+    """dk, dv and the scratch memory of their sums, whose unwritten elements stay NaN. `also`: the compressed branch's, as
     parts.compressed_dkdv() leaves them, are added up in the same launch."""
     s, (ptr, inv, nblk) = p.shape, inverse
     k, v, chunks = p.k[1], p.v[1], chunk_count(p, nblk, chunk)

@@ -10,7 +10,7 @@ import reference as ref
 
 
 def want_lists(idx, lens, bt, lsel):
-    """{(head, tile): [(block, bits)]}, ascending, token by token; what the tiles hold that are not there is nobody's."""
+    """{(head, tile): [(block, bits)]}, ascending, token by token; the contents of absent tiles are undefined."""
     want = {}
     for h in range(idx.shape[0]):
         for b, (start, end) in enumerate(ref.spans(lens)):
@@ -33,7 +33,7 @@ def compare_lists(what, p, idx, bt):
         equal(f"select_lists.count {what}", counts[h, tile], torch.tensor(n, dtype=torch.int32))
         equal(f"select_lists {what}", lists[h, tile, :n], torch.tensor(words, dtype=torch.int64))
         rest = lists[h, tile, n:]
-        equal(f"select_lists.rest {what}", rest, torch.full_like(rest, -(1 << 30)))      # written by nobody
+        equal(f"select_lists.rest {what}", rest, torch.full_like(rest, -(1 << 30)))      # no program writes these
 
 
 def random_picks(p, generator):

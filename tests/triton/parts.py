@@ -6,7 +6,7 @@ from launcher import fresh, launch, pow2
 
 
 def compressed_dkdv(p, k, v, lse, delta, span, parts, br=8, add_up=True):
-    """dk, dv, the parts' sums, whose elements that nobody writes stay NaN, and span: a sequence has a part for each `span` tokens."""
+    """dk, dv, the parts' sums, whose unwritten elements stay NaN, and span: a sequence has a part for each `span` tokens."""
     s, count = p.shape, k.shape[0]
     dk, dv = fresh(count, s.hkv, s.dim, dtype=s.dtype), fresh(count, s.hkv, s.vdim, dtype=s.dtype)
     part = fresh(count if parts > 1 else 0, s.hkv, parts, s.dim + s.vdim)

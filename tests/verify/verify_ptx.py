@@ -141,7 +141,7 @@ def table(rows, out):
 
 
 def rows_of(path):
-    """The rows of a file of results, by digest; none if there is no file."""
+    """The rows of a file of results, by digest; empty without the file."""
     rows = {}
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
         try:

@@ -1,4 +1,4 @@
-"""tests/unit/codegen/gpu/blocks.py PAGE TEMPLATE - the template with blocks of code of a page in place of @NAME@.
+"""tests/unit/codegen/gpu/blocks.py PAGE TEMPLATE - the template with each @NAME@ replaced by a block of code of a page.
 
 A block begins with ```LANGUAGE NAME. A name that the page lacks, or a block that the template leaves out although its name has the same
 first word as others there, is an error. SPDX-License-Identifier: Apache-2.0
