@@ -1,4 +1,4 @@
-// codegen/gpu/pipeline/OperandLayout.cpp - where a tile of several readers is.
+// codegen/gpu/pipeline/OperandLayout.cpp - shared layouts of dot operands.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/pipeline/OperandLayout.h"
@@ -19,12 +19,12 @@ using layout::Word;
 
 namespace {
 
-// A tile's ways into and out of one shared layout.
+// The store to and the loads from one shared layout.
 struct Ways {
   layout::SharedAccess store;
   std::vector<layout::SharedAccess> loads;
 
-  // Passes over the banks, instructions.
+  // Returns (wavefronts, instructions), which are compared in this order.
   std::pair<int, int> cost() const {
     std::pair<int, int> sum = {store.wavefronts(),
                                store.instructions() + store.permutes()};
@@ -42,7 +42,8 @@ struct Ways {
   }
 };
 
-// What one phase of an access touches: 128 bytes by several lanes.
+// Returns the span of elements that one phase of an access touches: 128 bytes
+// from several lanes.
 Span phaseOf(const LinearLayout &registers, const layout::SharedAccess &access,
              const std::vector<Word> &word) {
   Span phase(word);
@@ -57,7 +58,9 @@ Span phaseOf(const LinearLayout &registers, const layout::SharedAccess &access,
   return phase;
 }
 
-// Adds `missing` vectors to the segment, none of whose sums lies in a phase.
+// Adds `missing` candidates to `segment` so that none of their sums is in a
+// phase. Searches by backtracking; returns false if it finds none within
+// `attempts`.
 bool extendSegment(std::vector<Word> &segment, std::vector<Span> phases,
                    const std::vector<Word> &candidates, size_t from,
                    size_t missing, int &attempts) {
@@ -81,10 +84,10 @@ bool extendSegment(std::vector<Word> &segment, std::vector<Span> phases,
   return false;
 }
 
-// The same 16 bytes side by side as in `shared`, but rows of 128 bytes that no
-// phase meets twice, however many accesses there are: single bits of the
-// element, sums of two and of three of them are tried in this order. For two
-// accesses there is an answer always, for more nearly so.
+// Returns a layout with the same 16-byte runs as `shared` but without bank
+// conflicts: no phase of any access touches a bank in two rows of 128 bytes.
+// The search tries single bits of the element index, then sums of two, then
+// sums of three. Returns nullopt if it finds no layout.
 std::optional<LinearLayout>
 withoutConflicts(const LinearLayout &shared, const LinearLayout &source,
                  const std::vector<LinearLayout> &readers, const Ways &ways,
@@ -102,7 +105,7 @@ withoutConflicts(const LinearLayout &shared, const LinearLayout &source,
   for (size_t i = 0; i < readers.size(); ++i)
     phases.push_back(phaseOf(readers[i], ways.loads[i], word));
   phases.push_back(Span(low));
-  // A sum with one of the 16 bytes leaves accesses unaligned.
+  // A sum that includes a bit inside the 16 bytes would misalign accesses.
   Word inside = 0;
   for (Word v : low)
     inside |= v;

@@ -1,4 +1,4 @@
-// codegen/gpu/pipeline/OperandLayout.h - where a tile for several readers lies.
+// codegen/gpu/pipeline/OperandLayout.h - shared layouts of dot operands.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,15 +9,14 @@
 
 namespace tessera::codegen::gpu {
 
-/// The shared layout under which storing a tile from `source` and loading it
-/// once into each of `readers` (all without replication in registers) takes the
-/// fewest passes over the banks. One reader: free of bank conflicts
-/// (layout::findSharedTrip). Several: the best of the layouts that are free of
-/// conflicts for one of them and the swizzles under which ldmatrix, transposed
-/// or not, is; where that has conflicts, one with the same accesses without, if
-/// it is found. `storedBits`: 2^n elements in the lowest registers of `source`
-/// have to lie side by side; -1 where it does not matter. Throws
-/// layout::LayoutError when they cannot.
+/// Returns the shared layout with the fewest wavefronts for storing a tile from
+/// `source` and loading it once into each of `readers`. No layout may replicate
+/// elements in registers. For one reader, returns layout::findSharedTrip(). For
+/// several, takes the best of the layouts for each reader and of two swizzles
+/// for ldmatrix. If the best has bank conflicts, it searches for a layout with
+/// the same 16-byte runs and without conflicts. The 2^storedBits elements in
+/// the lowest registers of `source` must be contiguous; -1 means no constraint.
+/// Throws layout::LayoutError if no candidate satisfies `storedBits`.
 layout::LinearLayout
 operandLayout(const layout::LinearLayout &source, int storedBits,
               const std::vector<layout::LinearLayout> &readers,

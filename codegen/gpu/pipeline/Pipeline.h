@@ -1,22 +1,23 @@
-// codegen/gpu/pipeline/Pipeline.h - operands of dots copied ahead of their use.
+// codegen/gpu/pipeline/Pipeline.h - copies operands of dots ahead of their use.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loop that loads an operand of a dot waits for memory in each iteration. The
-// pass copies the tile of a later iteration to shared memory in the background
-// (cp.async) while this one computes:
+// A loop that loads an operand of a dot waits for memory in each iteration.
+// tessera-pipeline-loops copies the tile of a later iteration to shared memory
+// with cp.async while the current iteration computes:
 //
 //     for i:                              copy(0)
 //       k = load p(i) mask m(i)           for i:
 //       .. dot convert_layout(k) ..         wait; barrier
-//                                           copy(i + 1)    // masked off at the
-//                                           end k = smem_load buffer(i % 2)
+//                                           copy(i + 1)  // masked off in the
+//                                                        // last iteration
+//                                           k = smem_load buffer(i % 2)
 //                                           .. dot k ..
 //
-// The address of a later iteration is computed by a copy of the operations that
-// compute it, with the loop-carried values they need one copy ahead: these may
-// be loads themselves (a block's number from an index tensor), and may stand
-// under an `if`, whose condition becomes part of the mask.
+// The pass clones the operations that compute the address, with the
+// loop-carried values of the later iteration. A cloned operation may be a load,
+// such as a block's number from an index tensor. It may also be under an `if`:
+// the condition then becomes part of the mask.
 #pragma once
 
 #include "codegen/analysis/PointerOrigins.h"
@@ -31,36 +32,40 @@
 
 namespace tessera::codegen::gpu {
 
-/// A load whose tile goes through shared memory.
+/// A load whose tile is copied to shared memory.
 struct StagedLoad {
   tile::LoadOp load;
   int64_t vector = 1;      // elements of one cp.async
-  tile::SharedAttr layout; // no bank conflicts for the copy and the first use
+  tile::SharedAttr layout; // chosen by operandLayout() for few bank conflicts
 };
 
-/// Whether something in the loop keeps the loads after it, also those of later
-/// iterations, from being done before it: a barrier of the kernel's author, or
-/// an access that acquires (codegen/analysis/MemoryModel.h).
+/// True if the loop contains an operation that no later load may move above: a
+/// barrier of the kernel's author, or an access that acquires
+/// (codegen/analysis/MemoryModel.h). Loads of later iterations count as later.
 bool keepsLoadsBehind(mlir::scf::ForOp loop);
 
-/// Loads of `loop`, in order, that feed dots and can be copied by cp.async: no
-/// other value than zero where masked off, and at least 4 bytes at once.
+/// Returns the loads of `loop`, in program order, that feed dots and for which
+/// copyVector() is not 0. Every operation around a load, up to the loop, must
+/// be an `if`.
 llvm::SmallVector<StagedLoad> stagedLoads(mlir::scf::ForOp loop);
 
-/// Elements of one cp.async of a load; 0 where it cannot be done by cp.async:
-/// another value than zero where masked off, less than 4 bytes at once,
-/// elements that a lane has twice.
+/// Returns the number of elements of one cp.async of a load. Returns 0 if
+/// cp.async cannot do the load: the load is volatile, its masked-off value is
+/// not zero, a lane has less than 4 contiguous bytes, or the layout replicates
+/// elements.
 int64_t copyVector(tile::LoadOp load);
 
-/// On barriers that the first pass below inserts, until the second has told
-/// them from those of the kernel's author.
+/// Unit attribute of the barriers that tessera-pipeline-loops inserts.
+/// tessera-promote-operands uses it to tell them from barriers of the kernel's
+/// author, and removes it.
 inline constexpr llvm::StringLiteral kPipelineAttr = "tile.pipeline";
 
-/// Numbers of an argument of the kernel that is read and of another one that
-/// is written, where the order of the two accesses is not kept.
+/// Pairs of kernel argument numbers (read, written). A pass has reordered a
+/// read through the first and a write through the second.
 using ArgumentPairs = llvm::SetVector<std::pair<int32_t, int32_t>>;
 
-/// Adds the arguments that `read` and `write` lead to, which do not alias
+/// Adds every pair of an argument from which `read` derives and one from which
+/// `write` derives. The two pointers must not alias
 /// (PointerOrigins::mayAlias()).
 void addPairs(ArgumentPairs &pairs, PointerOrigins &origins, mlir::Value read,
               mlir::Value write);
@@ -68,33 +73,37 @@ void addPairs(ArgumentPairs &pairs, PointerOrigins &origins, mlir::Value read,
 /// Adds the pairs to kDisjointAttr of the module.
 void requireDisjoint(mlir::ModuleOp module, const ArgumentPairs &pairs);
 
-/// What computes the addresses and masks of some loads of a loop.
+/// The operations that compute the addresses and masks of loads of a loop.
 struct AddressSlice {
-  /// In program order; also inside of `if`s of the loop.
+  /// In program order. Includes operations in `if`s of the loop.
   llvm::SetVector<mlir::Operation *> operations;
-  /// Numbers of the loop-carried values that they need.
+  /// Numbers of the loop-carried values that `operations` need.
   llvm::SetVector<unsigned> carried;
-  /// What the loads and the slice read, and the loop writes.
+  /// Arguments that the loads and the slice read, with those that `scope`
+  /// writes.
   ArgumentPairs disjoint;
 };
 
-/// None when some of it cannot be computed ahead: it depends on what the loop
-/// computes, or has effects, or reads what `scope`, the loop or an operation
-/// that contains it, may write.
+/// Returns the slice of `loads`. Returns nullopt if the slice cannot be
+/// computed ahead: it contains a dot, a region or a side effect, or reads
+/// memory that `scope` may write. `scope` is the loop or an operation that
+/// contains it.
 std::optional<AddressSlice> addressSlice(mlir::scf::ForOp loop,
                                          llvm::ArrayRef<StagedLoad> loads,
                                          mlir::Operation *scope);
 
-/// Loads of a loop in two groups, for one buffer each instead of two.
+/// Loads of a loop in two groups, so that a load can do with one buffer
+/// instead of two.
 struct SplitLoads {
-  llvm::SmallVector<StagedLoad> early; // used first
-  llvm::SmallVector<StagedLoad> late;  // used from `cut` on only
-  mlir::Operation *cut = nullptr;      // of the loop's body
-  bool once = false; // no early load is used at `cut` or behind it
+  llvm::SmallVector<StagedLoad> early; // first used before `cut`
+  llvm::SmallVector<StagedLoad> late;  // used only at `cut` or after it
+  mlir::Operation *cut = nullptr;      // an operation of the loop's body
+  bool once = false; // true if no early load is used at `cut` or after it
 };
 
-/// None where the loop has no place with dots before it, dots behind it, and
-/// loads that are first used there. softmax(q k^T) v: k early, v late.
+/// Returns the split at an operation with dots before it and at or after it, at
+/// which a load is first used. In softmax(q k^T) v, k is early and v is late.
+/// Returns nullopt if the body has no such operation.
 std::optional<SplitLoads> splitLoads(mlir::scf::ForOp loop,
                                      llvm::ArrayRef<StagedLoad> loads);
 

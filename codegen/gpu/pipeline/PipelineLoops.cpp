@@ -1,4 +1,4 @@
-// codegen/gpu/pipeline/PipelineLoops.cpp - the loop with copies ahead.
+// codegen/gpu/pipeline/PipelineLoops.cpp - rewrites loops to copy tiles ahead.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/pipeline/Pipeline.h"
@@ -30,7 +30,7 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// Loads that are copied together.
+// Loads whose copies form one cp.async group.
 struct Group {
   SmallVector<StagedLoad> loads;
   AddressSlice slice;
@@ -38,10 +38,17 @@ struct Group {
   SmallVector<Value> memories = {};
 };
 
-// The tiles of `ahead` are copied `distance` iterations before their use. Those
-// of `late` are copied when their own iteration begins and waited for at `cut`;
-// with one buffer for those of `ahead`, the next iteration's are copied from
-// there on.
+// Rewrites one loop (diagram: Pipeline.h). It copies the tiles of `ahead`
+// `distance` iterations before their use. It copies the tiles of `late` at the
+// start of the iteration that uses them, and waits for them at `cut`. If
+// `ahead` has one buffer, the copies for the next iteration start at `cut`:
+//
+//     for i:                    copy k(0)
+//       k = load; v = load      for i:
+//       s = dot k                 wait k; barrier; copy v(i)
+//       dot s, v                  s = dot (smem_load k)
+//                          cut:   wait v; barrier; copy k(i + 1)
+//                                 dot s, (smem_load v)
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, Group ahead, int distance)
@@ -89,23 +96,23 @@ private:
       }
   }
 
-  // The buffers' memory may have been somebody else's, or another iteration's
-  // of a loop around this one, and threads may still read it.
+  // Threads may still read the memory of the buffers: another buffer may have
+  // used it, or an earlier iteration of a loop around this one.
   void beforeFirstCopy() { barrier(); }
 
   void barrier() {
     tile::BarrierOp::create(b, loc)->setAttr(kPipelineAttr, b.getUnitAttr());
   }
 
-  // What the address slice keeps in shared memory may lie where the buffers
-  // will: they are live from the first copy on. So the barrier stands behind
-  // it.
+  // True if `op` may use scratch. If an operation of the address slice does,
+  // the first barrier comes after the slice: its scratch may overlap the
+  // buffers, which are live only from the first copy on.
   static bool mayHaveScratch(Operation *op) {
     return memoryBehaviorOf(op).scratch != ScratchUse::None;
   }
 
-  // `mask` and `scalar` as the mask of a tensor of `like`; either may be null,
-  // which is true.
+  // Returns `mask` and `scalar` as a mask for the type `like`. A null operand
+  // or result means true.
   Value both(Value mask, Value scalar, Type like) {
     if (!scalar)
       return mask;
@@ -116,8 +123,9 @@ private:
     return mask ? arith::AndIOp::create(b, loc, mask, all).getResult() : all;
   }
 
-  // Whether `op` runs in the iteration that `map` describes: the conditions
-  // around it, and `inside`, that there is such an iteration. Null is true.
+  // Returns the condition under which `op` runs in the iteration that `map`
+  // describes: the conditions of the `if`s around `op`, and `inside`, which is
+  // true if the loop has that iteration. Null means true.
   Value guardOf(Operation *op, const IRMapping &map, Value inside) {
     Value guard = inside;
     for (Operation *inner = op, *parent = op->getParentOp(); parent != loop;
@@ -135,9 +143,9 @@ private:
     return guard;
   }
 
-  // Starts the copies of one iteration, if it is `inside` the loop. `map`: its
-  // induction variable and carried values. Gives the carried values of the
-  // iteration after it.
+  // Starts the copies of one iteration if `inside` is true. `map` holds the
+  // iteration's induction variable and carried values. Returns the carried
+  // values of the next iteration, then the values of `kept`.
   SmallVector<Value> copyTiles(IRMapping &map, Value inside, Value slot) {
     groups.push_back(commit(ahead.slice.carried.empty()
                                 ? copyUnderBranch(map, inside, slot)
@@ -154,8 +162,9 @@ private:
     return tile::AsyncCommitOp::create(b, loc, copies);
   }
 
-  // Of the address only what was loaded is needed afterwards: all threads go
-  // around it together.
+  // Starts the copies under a branch that all threads take together. This is
+  // possible if the address slice carries no values: then only the tokens and
+  // the values of `kept` leave the branch.
   SmallVector<Value> copyUnderBranch(IRMapping &map, Value inside, Value slot) {
     SmallVector<Type> types(ahead.loads.size(), b.getType<tile::TokenType>());
     for (tile::LoadOp load : kept)
@@ -180,9 +189,9 @@ private:
     return llvm::to_vector_of<Value>(results.take_front(ahead.loads.size()));
   }
 
-  // Numbers that the addresses of the next iteration are made of and that this
-  // iteration needs for more than its own copies: loaded once, they are carried
-  // over. (Of tensors that would take registers.)
+  // Finds loaded scalars from which the next iteration's addresses are computed
+  // and that the body also uses elsewhere. The loop carries them, so that each
+  // is loaded once. It does not carry tensors: they would take registers.
   void keepLoads() {
     if (distance != 1)
       return;
@@ -194,7 +203,8 @@ private:
     }
   }
 
-  // Whether anything but the addresses of the tiles `ahead` needs it.
+  // True if anything other than the addresses of the tiles of `ahead` needs
+  // `op`.
   bool staysInBody(Operation *op) {
     return llvm::any_of(op->getUsers(), [&](Operation *user) {
       if (ahead.slice.operations.contains(user))
@@ -205,6 +215,8 @@ private:
     });
   }
 
+  // Clones the address slice of `group` for the iteration of `map` and starts
+  // the copies to buffer `slot`. Returns one token per copy.
   SmallVector<Value> startCopies(const Group &group, IRMapping &map,
                                  Value inside, Value slot) {
     for (Operation *op : group.slice.operations) {
@@ -215,7 +227,7 @@ private:
       auto read = dyn_cast<tile::LoadOp>(copy);
       if (!read)
         continue;
-      // A load of an index must not read beyond the last iteration.
+      // A cloned load must not execute for an iteration that the loop lacks.
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(copy);
       Value runs = guardOf(op, map, inside);
@@ -251,6 +263,7 @@ private:
     return copies;
   }
 
+  // Returns the mapping of an iteration with the given values.
   IRMapping iteration(Value inductionVariable, ValueRange carried) {
     IRMapping map;
     map.map(loop.getInductionVar(), inductionVariable);
@@ -259,8 +272,8 @@ private:
     return map;
   }
 
-  // bound - step, or the least number of the type: what starts below it has
-  // one more iteration below `bound`.
+  // Returns bound - step, or the least number of the type if that wraps. An
+  // iteration that starts below the result has a next one below `bound`.
   Value oneEarlier(Value bound) {
     unsigned width = bound.getType().getIntOrFloatBitWidth();
     Value least = integer(llvm::minIntN(width));
@@ -275,7 +288,7 @@ private:
     for (unsigned number : ahead.slice.carried)
       carried.push_back(loop.getInitArgs()[number]);
     for (int i = 0; i < distance; ++i) {
-      // Not `variable` < upper bound: the sum may have wrapped.
+      // Compares the lower bound, because `variable` may have wrapped.
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                            loop.getLowerBound(), lastStart);
       IRMapping map = iteration(variable, carried);
@@ -285,7 +298,7 @@ private:
     }
   }
 
-  // slot + 1, or 0 after the last buffer.
+  // Returns slot + 1, or 0 after the last buffer.
   Value nextSlot(Value slot) {
     Value next = arith::AddIOp::create(b, loc, slot, index(1));
     Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
@@ -293,7 +306,8 @@ private:
     return arith::SelectOp::create(b, loc, wraps, index(0), next);
   }
 
-  // The loop's own operations over values of the new loop.
+  // Creates the new loop without a body. It carries the values of the old loop,
+  // then `carried`, the two slots (if there are several buffers) and `groups`.
   scf::ForOp emptyLoop() {
     SmallVector<Value> init(loop.getInitArgs());
     init.append(carried);
@@ -318,15 +332,15 @@ private:
     auto known = args.slice(own + lead, kept.size());
     Value writeSlot, readSlot;
     b.setInsertionPointToEnd(piped.getBody());
-    // The copies of this iteration have landed, and no thread reads the buffer
-    // of the last one any more.
+    // After the wait and the barrier, the copies of this iteration are complete
+    // and no thread reads the buffer of the previous iteration.
     groups = llvm::to_vector_of<Value>(args.take_back(groups.size()));
     tile::AsyncWaitOp::create(b, loc, groups.front());
     groups.erase(groups.begin());
     barrier();
     Value lateGroup;
     if (cut) {
-      // Its own iteration: where it is used it is the oldest copy.
+      // Copies `late` for the current iteration.
       IRMapping map;
       map.map(loop.getInductionVar(), piped.getInductionVar());
       map.map(loop.getRegionIterArgs(), args.take_front(own));
@@ -370,7 +384,8 @@ private:
     moveBody(piped, results, advanced);
   }
 
-  // The body itself moves over.
+  // Moves the old loop's body into `piped`, yields the additional carried
+  // values, and erases the old loop.
   void moveBody(scf::ForOp piped, ArrayRef<Value> next,
                 ArrayRef<Value> advanced) {
     size_t own = loop.getNumRegionIterArgs();
@@ -403,8 +418,8 @@ private:
     }
   }
 
-  // Where the tile was loaded, or in front of `place`, it is read from
-  // `buffer`, for each user in the layout that it wants.
+  // Replaces the load by reads of `buffer`, one for each layout conversion. The
+  // reads are before `place`, or where the old operations were if it is null.
   void useBuffer(const StagedLoad &staged, Value buffer, Operation *place) {
     tile::LoadOp load = staged.load;
     read(load.getResult(), buffer, load, place);
@@ -452,9 +467,9 @@ private:
   Location loc;
   bool barrierInCopies = false; // of the prologue
   SmallVector<tile::LoadOp> kept;
-  SmallVector<Value> carried; // values of the next iteration to copy, and kept
-  SmallVector<Value> groups;  // under way, the oldest first
-  Value lastStart;            // below it there are `distance` more iterations
+  SmallVector<Value> carried; // of the next iteration to copy; then `kept`
+  SmallVector<Value> groups;  // incomplete cp.async groups, the oldest first
+  Value lastStart; // iterations that start below it have `distance` more
 };
 
 int64_t bytesOf(ArrayRef<StagedLoad> loads) {
@@ -469,8 +484,9 @@ struct PipelineLoopsPass
   using Base::Base;
 
   void runOnOperation() final {
-    // All are looked at before the first one gets barriers of this pass.
-    // With each loop: where nothing may write to what is copied ahead.
+    // Collects all loops first, because keepsLoadsBehind() would take barriers
+    // of this pass for barriers of the author. Each loop comes with the scope
+    // that must not write the memory that is copied ahead.
     SmallVector<std::pair<scf::ForOp, Operation *>> loops;
     getOperation().walk([&](scf::ForOp loop) {
       if (!keepsLoadsBehind(loop))

@@ -1,20 +1,24 @@
-// codegen/gpu/pipeline/PromoteOperands.cpp - operands in shared memory.
+// codegen/gpu/pipeline/PromoteOperands.cpp - keeps operands in shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conversion of a tile to the layout of a dot's operand goes through shared
-// memory anyhow: registers, store, barrier, load. Two kinds of tile had better
-// stay there:
+// Most conversions to the layout of a dot's operand go through shared memory.
+// This pass stores such a tile once and lets each dot read it from there, if
 //
-//   - an operand from outside of a loop, if all of them together take more
-//     registers than are to be had: each iteration of the loop loads what it
-//     needs;
-//   - a tile that several dots read, each in a layout of its own (q in q k^T
-//     and in ds^T q): it is stored once, not once for each.
+//   - the tile is defined outside of a loop whose operands and accumulators
+//     take too many registers: each iteration then loads what it needs;
+//   - several conversions read the tile (q in q k^T and in ds^T q);
+//   - a loop loads the tile, only dots read it, and cp.async cannot copy it.
 //
-// A tile that is only loaded and multiplied never sees a register: cp.async
-// brings it, and the wait for it stands before its first reader, or before what
-// may overwrite the memory it comes from.
+//     q = load p                        barrier
+//     a = convert_layout q              async_copy p, buffer; async_commit
+//     for i:                            async_wait; barrier
+//       dot a, ..                       for i:
+//                                         dot (smem_load buffer), ..
+//
+// cp.async copies a tile that is only loaded and multiplied, so the tile takes
+// no registers. The wait comes before the first reader, or before an operation
+// that may overwrite the source. Other tiles use smem_store and a barrier.
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/kernel/Attributes.h"
@@ -44,25 +48,27 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// Registers of 32 bits that the operands and accumulators of a loop may take
-// before operands from outside go to shared memory. A thread has 255;
-// addresses, softmax and the operands of the loop itself need the rest.
+// Limit on the 32-bit registers per thread for a loop's accumulators and its
+// operands from outside. Above it, operands from outside go to shared memory. A
+// thread has 255; addresses, softmax and operands loaded in the loop need the
+// rest.
 constexpr int64_t kLoopRegisters = 144;
 
-// The same where shared memory is to be had without fewer blocks on an SM: a
-// slice costs one ldmatrix for 16 rows, a spilled register two instructions.
+// The limit if the buffer does not reduce the number of blocks on an SM. It is
+// lower because a slice costs one ldmatrix for 16 rows, and a spilled register
+// costs two instructions.
 constexpr int64_t kEasyRegisters = 112;
 
-// Registers that a loop may carry when its operands come by cp.async.
+// Limit on the registers that a loop carries if cp.async copies its operands.
 constexpr int64_t kCarriedBesideCopies = 96;
 
-// On commits of this pass that nobody waits for yet.
+// Marks commits of this pass for which it has not inserted a wait yet.
 constexpr llvm::StringLiteral kStagedAttr = "tile.staged";
 
-// A conversion to a dot's operand.
+// A conversion to the layout of a dot's operand.
 struct Reader {
   tile::ConvertLayoutOp convert;
-  SmallVector<int32_t> order; // of the transposition before it; may be empty
+  SmallVector<int32_t> order; // of a transposition before it; empty if none
 };
 
 // A tile in registers and the conversions that read it.
@@ -91,7 +97,7 @@ bool goesThroughShared(tile::ConvertLayoutOp convert) {
              .kind == layout::ConversionKind::Shared;
 }
 
-// The innermost loop around `op` that `value` is defined outside of.
+// Returns the innermost loop around `op`, or null if `value` is defined in it.
 scf::ForOp loopBetween(Value value, Operation *op) {
   scf::ForOp found;
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
@@ -104,8 +110,8 @@ scf::ForOp loopBetween(Value value, Operation *op) {
   return found;
 }
 
-// The most shared memory that buffers take at one time: those of loops that
-// follow each other share it.
+// Returns an estimate of the bytes of shared memory that buffers use at one
+// time. Buffers of different outermost loops share memory.
 int64_t bytesInUse(ModuleOp module) {
   llvm::MapVector<Operation *, int64_t> ofLoop;
   int64_t outside = 0;
@@ -173,15 +179,15 @@ private:
     return tileBytes(tile.source.getType());
   }
 
-  // Blocks of an SM that shared memory has room for, when each uses so much. An
-  // SM has as much as the largest block and 1 KiB that each block takes beside
-  // its own. More than two blocks have no registers for such loops.
+  // Returns how many blocks fit into an SM's shared memory if each uses `used`
+  // bytes. Each block needs 1 KiB more, and an SM has room for one block of the
+  // largest size. The result is at most 2: registers do not suffice for more.
   int64_t blocks(int64_t used) const {
     return std::min<int64_t>(2, (limit + 1024) / (used + 1024));
   }
 
-  // For each loop: what it carries and what it takes from outside; the largest
-  // operands go first.
+  // Chooses operands from outside, the largest first, until the registers that
+  // each loop needs are within the limits.
   void chooseForLoops() {
     llvm::MapVector<Operation *, SmallVector<Tile *>> outside;
     for (auto &[source, tile] : tiles)
@@ -220,7 +226,7 @@ private:
     }
   }
 
-  // Nobody needs the tile in registers.
+  // True if all uses of the tile are conversions that feed dots.
   static bool onlyDotsRead(Tile &tile) {
     size_t uses = 0;
     llvm::SmallPtrSet<Operation *, 4> direct;
@@ -243,26 +249,26 @@ private:
                                         tile.source.use_end()));
   }
 
-  // A tile that each iteration of a loop loads: between the load and the store
-  // to shared memory stands no barrier, so few elements are in registers at
-  // once, and the dot reads slice by slice.
+  // True if each iteration of a loop loads the tile, only dots read it, and
+  // cp.async cannot copy it. No barrier separates the load from the store to
+  // shared memory, so few elements are in registers at one time.
   static bool isLoadedInLoop(Tile &tile) {
     auto load = tile.source.getDefiningOp<tile::LoadOp>();
     return load && load->getParentOfType<scf::ForOp>() && !copyVector(load) &&
            onlyDotsRead(tile);
   }
 
-  // Elements of one cp.async when nobody else needs the tile in registers, and
-  // no copies of a pipeline are under way, which a wait would wait for.
+  // Returns the number of elements of one cp.async, or 0 if the tile should not
+  // be copied: an operation other than a dot reads it, or a pipelined loop
+  // around it has incomplete copies, which a wait would also wait for.
   static int64_t copied(Tile &tile) {
     auto load = tile.source.getDefiningOp<tile::LoadOp>();
     if (!load)
       return 0;
     if (!onlyDotsRead(tile))
       return 0;
-    // Addresses of all copies are in registers at once; beside large
-    // accumulators they are spilled (measured: 1,344 bytes became 2,080 beside
-    // 192 registers, 96 became 0 beside 64).
+    // The addresses of all copies are in registers at one time. With large
+    // accumulators, ptxas spills them.
     if (auto loop = load->getParentOfType<scf::ForOp>()) {
       int64_t carried = 0;
       for (Type type : loop.getInitArgs().getTypes())
@@ -284,12 +290,13 @@ private:
 
   struct Copy {
     tile::AsyncCommitOp commit;
-    Value buffer, source;     // of pointers
-    Operation *end = nullptr; // has to find the copy done; in commit's block
+    Value buffer, source;     // `source`: a tensor of pointers
+    Operation *end = nullptr; // the wait is before it; in commit's block
   };
 
-  // Whether it must not be done while the copy may still read its source: it
-  // may write there, or it lets other threads or programs know that they may.
+  // True if the copy from `source` must be complete before `op` runs: `op` may
+  // write to the source, or it is a barrier of the author or a release, after
+  // which other threads or programs may write there.
   bool endsReading(Operation *op, Value source, PointerOrigins &origins) const {
     return op
         ->walk([&](Operation *inner) {
@@ -303,8 +310,8 @@ private:
         .wasInterrupted();
   }
 
-  // The first reader or what ends the reading of the source, at the latest the
-  // end of the block.
+  // Returns the first operation after the commit that reads the buffer or for
+  // which endsReading() is true, or else the block's terminator.
   Operation *endOf(const Copy &copy, PointerOrigins &origins) {
     llvm::SmallPtrSet<Operation *, 4> readers;
     for (Operation *user : copy.buffer.getUsers())
@@ -321,7 +328,8 @@ private:
     return op;
   }
 
-  // All copies that have been started are waited for at once.
+  // Inserts the waits. Each wait covers all copies that were started before it
+  // in its block.
   void awaitCopies() {
     PointerOrigins origins;
     for (Copy &copy : copies)
@@ -374,7 +382,7 @@ private:
     auto memory = tile::SmemType::get(
         b.getContext(), 1, type.getShape(), type.getElementType(),
         tile::SharedAttr::get(b.getContext(), shared));
-    // Conversions need some scratch beside it.
+    // Leaves memory for the scratch of conversions.
     constexpr int64_t kScratch = 16 << 10;
     const bool fits = memory.getBytes() + kScratch <= bytes;
     trace(tile, memory, fits, vector);
@@ -394,8 +402,9 @@ private:
       b.setInsertionPointAfterValue(buffer);
     else
       b.setInsertionPointAfterValue(tile.source);
-    // The iteration before, or whose memory it was, may still read. The barrier
-    // stands before the load: what is loaded can be stored at once.
+    // Readers of the previous iteration, or of another buffer in this memory,
+    // may still read. The barrier is before the load, so that no barrier
+    // separates the load from the store.
     {
       OpBuilder::InsertionGuard guard(b);
       if (auto load = tile.source.getDefiningOp<tile::LoadOp>())
@@ -443,7 +452,7 @@ private:
       tile.source.getDefiningOp()->erase();
   }
 
-  // The reader's layout in the coordinates of the tile.
+  // Returns the reader's layout in the coordinates of the tile.
   static LinearLayout inSource(Reader &reader) {
     LinearLayout layout =
         tile::layoutOf(reader.convert->getResult(0).getType()).layout();
@@ -457,13 +466,13 @@ private:
 
   ModuleOp module;
   const int64_t limit; // bytes of shared memory of a block
-  int64_t bytes;       // of these, what is left
+  int64_t bytes;       // bytes of `limit` that are still free
   OpBuilder b;
   llvm::MapVector<Value, Tile> tiles;
   llvm::DenseSet<Value> chosen;
-  llvm::DenseSet<Operation *> ownBarriers; // of the kernel's author
+  llvm::DenseSet<Operation *> ownBarriers; // barriers of the kernel's author
   SmallVector<Copy> copies;
-  ArgumentPairs disjoint; // of what is written while a copy may read
+  ArgumentPairs disjoint; // arguments written while a copy may read others
 };
 
 struct PromoteOperandsPass

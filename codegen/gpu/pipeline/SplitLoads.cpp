@@ -1,4 +1,4 @@
-// codegen/gpu/pipeline/SplitLoads.cpp - loads that the first dots can hide.
+// codegen/gpu/pipeline/SplitLoads.cpp - splits loads into early and late ones.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/pipeline/Pipeline.h"
@@ -12,8 +12,8 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 namespace {
 
-// The first and the last operation of the loop's body that use a tile, or
-// contain what does. Conversions and transpositions of it are no uses: they
+// The first and the last operation of the loop's body that use a tile or
+// contain a use. Conversions and transpositions do not count as uses: they
 // become reads of shared memory where their results are used.
 struct Uses {
   Operation *first = nullptr, *last = nullptr;
@@ -35,8 +35,8 @@ void addUses(Value value, scf::ForOp loop, Uses &uses) {
 
 bool before(Operation *a, Operation *b) { return a->isBeforeInBlock(b); }
 
-// Whether an iteration tells other programs what it has done before it comes to
-// `cut`. They may then write what a late copy still reads.
+// True if an operation before `cut` releases. Other programs may then write
+// memory that a late copy still reads.
 bool releasesBefore(scf::ForOp loop, Operation *cut) {
   return loop.getBody()
       ->walk([&](Operation *op) {
@@ -61,13 +61,13 @@ std::optional<SplitLoads> splitLoads(scf::ForOp loop,
       return std::nullopt;
     uses.push_back(found);
   }
-  SmallVector<Operation *> dots; // what contains them, in the body
+  SmallVector<Operation *> dots; // operations of the body that contain them
   loop.getBody()->walk([&](tile::DotOp dot) {
     dots.push_back(loop.getBody()->findAncestorOpInBlock(*dot));
   });
-  // Of the places where a load is first used, the one that leaves as many dots
-  // as can be on both sides; of equals the later, which is past the slices of
-  // one product.
+  // Cuts at a first use of a load, so that the side with fewer dots has as many
+  // as possible. Of equal cuts, takes the later one: it does not separate the
+  // slices of one product.
   Operation *cut = nullptr;
   long most = 0;
   for (const Uses &use : uses) {

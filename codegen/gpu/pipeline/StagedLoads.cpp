@@ -1,4 +1,4 @@
-// codegen/gpu/pipeline/StagedLoads.cpp - which loads to copy ahead, and how.
+// codegen/gpu/pipeline/StagedLoads.cpp - selects the loads to copy ahead.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/MemoryModel.h"
@@ -18,8 +18,8 @@ using tessera::layout::LinearLayout;
 
 namespace tessera::codegen::gpu {
 
-// The layouts in which dots read the load, in its coordinates: of conversions,
-// perhaps behind a transposition, that feed a dot.
+// Adds the layouts in which dots read the load, in the load's coordinates. A
+// dot reads it through a conversion, possibly after transpositions.
 static void operandLayouts(Value value, std::vector<int> axes,
                            std::vector<LinearLayout> &found) {
   for (Operation *user : value.getUsers()) {
@@ -72,7 +72,7 @@ int64_t copyVector(tile::LoadOp load) {
   auto vector = load->getAttrOfType<IntegerAttr>(kVectorAttr);
   int64_t elements =
       std::min<int64_t>(vector ? vector.getInt() : 1, 128 / bits);
-  // Elements that a lane has twice would be written twice.
+  // A replicated element would be copied more than once.
   LinearLayout source = tile::layoutOf(type).layout();
   if (elements * bits < 32 || source != layout::dropReplication(source))
     return 0;
@@ -95,7 +95,7 @@ SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
     int64_t elements = copyVector(load);
     if (!elements)
       return;
-    // Only under ifs of the loop.
+    // Between the load and the loop, only `if`s are allowed.
     for (Operation *parent = load->getParentOp(); parent != loop;
          parent = parent->getParentOp())
       if (!isa<scf::IfOp>(parent))
@@ -136,7 +136,7 @@ void requireDisjoint(ModuleOp module, const ArgumentPairs &pairs) {
   all.insert(pairs.begin(), pairs.end());
   if (all.empty())
     return;
-  // Sets of pointers have no order.
+  // Sorts, because the order of a set of pointers varies from run to run.
   llvm::SmallVector<std::pair<int32_t, int32_t>> sorted(all.begin(), all.end());
   llvm::sort(sorted);
   SmallVector<int32_t> numbers;
