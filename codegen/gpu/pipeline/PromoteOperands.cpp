@@ -402,9 +402,8 @@ private:
       b.setInsertionPointAfterValue(buffer);
     else
       b.setInsertionPointAfterValue(tile.source);
-    // Readers of the previous iteration, or of another buffer in this memory,
-    // may still read. The barrier is before the load, so that no barrier
-    // separates the load from the store.
+    // Threads may still read this memory, for the previous iteration or another
+    // buffer. The barrier is before the load, not between load and store.
     {
       OpBuilder::InsertionGuard guard(b);
       if (auto load = tile.source.getDefiningOp<tile::LoadOp>())
