@@ -1,6 +1,16 @@
-// codegen/gpu/memory/AllocateShared.cpp - places in shared memory.
+// codegen/gpu/memory/AllocateShared.cpp - assigns offsets in shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pass gives every buffer and every operation's scratch an offset. Buffers
+// whose live ranges do not overlap may share memory:
+//
+//     a = smem_alloc   1 KiB           offset 0
+//     .. store a, load a ..
+//     convert_layout   512 B scratch   offset 0     (a is not live any more)
+//     b = smem_alloc   2 KiB           offset 0
+//     reduce           128 B scratch   offset 2048  (b is live)
+//     .. load b ..
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/gpu/kernel/Warps.h"
 #include "codegen/gpu/memory/Scratch.h"
@@ -25,11 +35,11 @@ namespace tessera::codegen::gpu {
 #define GEN_PASS_DEF_ALLOCATESHAREDPASS
 #include "codegen/gpu/passes/Passes.h.inc"
 
-// Buffers of 128 bytes and more start where banks do.
+// Alignment of all offsets: 32 banks of 4 bytes. A buffer starts at bank 0.
 constexpr int64_t kBufferAlignment = 128;
 
-// Small scratch stands beside that of the two operations before it, so that
-// neither waits for the other's readers.
+// Scratch up to this size does not overlap the small scratch of the previous
+// two operations. Then no operation must wait for the readers of the other two.
 constexpr int64_t kSmallScratch = 2048;
 
 namespace {
@@ -38,7 +48,7 @@ struct Placed {
   LiveRange live;
 };
 
-// The lowest place for `bytes` that is free all the time.
+// Returns the lowest offset at which `bytes` are free during all of `live`.
 int64_t firstFit(ArrayRef<Placed> blocks, int64_t bytes, LiveRange live) {
   SmallVector<const Placed *> meeting;
   for (const Placed &block : blocks)
@@ -58,10 +68,9 @@ int64_t firstFit(ArrayRef<Placed> blocks, int64_t bytes, LiveRange live) {
   return offset;
 }
 
-// Memory is used again: by another buffer that is live at another time, and by
-// scratch where no buffer is live. Whoever writes there first waits for all
-// threads before (tessera-memory-barriers), so that those that still read are
-// done.
+// Reuses memory for buffers that are live at different times, and for scratch
+// where no buffer is live. Before the first write of a new use, all threads
+// wait at a barrier: threads may still read what the memory held before.
 class SharedAllocation {
 public:
   SharedAllocation(ModuleOp module, const GpuOptions &options)
@@ -98,7 +107,7 @@ private:
     return offset;
   }
 
-  // The largest first: small ones fit into what they leave.
+  // Places the largest buffers first, because small ones fit into the gaps.
   void placeBuffers() {
     auto bytesOf = [](const auto &buffer) {
       return cast<tile::SmemAllocOp>(buffer.first).getType().getBytes();
@@ -143,7 +152,7 @@ private:
   Builder builder;
   SharedLiveness liveness;
   SmallVector<Placed> blocks;
-  SmallVector<Placed> recent; // small scratch of the last two operations
+  SmallVector<Placed> recent; // small scratch of the previous two operations
   int64_t most = 0;
 };
 
@@ -153,7 +162,7 @@ struct AllocateSharedPass
 
   void runOnOperation() final {
     ModuleOp module = getOperation();
-    // They belong to places that may not be given again.
+    // Scratch barriers depend on offsets, which this pass assigns again.
     module.walk([](tile::BarrierOp barrier) {
       if (!barrier.getScratch())
         return;

@@ -1,6 +1,15 @@
-// codegen/gpu/memory/AsyncWaits.cpp - what waits for copies leave under way.
+// codegen/gpu/memory/AsyncWaits.cpp - computes N of each cp.async.wait_group N.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// A tile.async_wait names the groups that must be complete. The hardware can
+// only wait until at most N groups are incomplete, the youngest ones. The pass
+// counts, on all paths to a wait, the commits after each group that it names:
+//
+//     a = async_commit
+//     b = async_commit
+//     async_wait a        // leaving 1: only b was committed after a
+//     async_wait b        // leaving 0
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
@@ -23,12 +32,14 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// That of `tile.async_done`, and more groups than are ever under way.
+// Count of `tile.async_done` and of groups with many commits after them. It is
+// larger than the number of groups that are ever incomplete.
 constexpr int64_t kMostLeft = 63;
 
 struct UnderWay {
-  llvm::DenseMap<Value, int64_t> younger; // groups, at least, behind a group's
-  llvm::SmallPtrSet<Operation *, 4> open; // copies in no group yet
+  // Per group, the least number of groups committed after it on any path.
+  llvm::DenseMap<Value, int64_t> younger;
+  llvm::SmallPtrSet<Operation *, 4> open; // copies that no commit follows yet
 
   bool join(const UnderWay &other) {
     bool changed = false;
@@ -43,7 +54,8 @@ struct UnderWay {
   }
 };
 
-// What `op` copies to, if it goes on behind its own place.
+// Returns the shared memory access of `op` if `op` is an asynchronous copy,
+// which completes at a wait.
 std::optional<MemoryAccess> copyOf(Operation *op) {
   auto access = memoryBehaviorOf(op).accessOf(MemorySpace::Shared);
   return access && access->completion == Completion::AtWait ? access
@@ -52,7 +64,7 @@ std::optional<MemoryAccess> copyOf(Operation *op) {
 
 class Waits : public ForwardWalk<UnderWay> {
 public:
-  // By the last visit of each.
+  // For each commit, an error text or null, from its last visit.
   llvm::MapVector<Operation *, const char *> wrong;
 
 private:
@@ -71,7 +83,7 @@ private:
     }
   }
 
-  // PTX puts every copy so far into the group.
+  // In PTX, a commit puts every copy since the previous commit into its group.
   void visitCommit(tile::AsyncCommitOp commit, UnderWay &state) {
     auto copies = tokenSources(commit.getCopies());
     const char *&text = wrong[commit] = nullptr;
@@ -97,7 +109,7 @@ private:
   }
 };
 
-// Whether `op` may run after `first` did.
+// True if `op` may run after `first`.
 bool mayFollow(Operation *first, Operation *op) {
   for (Operation *at = first; at->getBlock(); at = at->getParentOp()) {
     if (Operation *there = at->getBlock()->findAncestorOpInBlock(*op))
@@ -110,7 +122,7 @@ bool mayFollow(Operation *first, Operation *op) {
   return false;
 }
 
-// A read of shared memory that needs the copy `op`.
+// Returns a read of the buffer that may follow the copy `op`; null if none.
 Operation *readerOf(Operation *op) {
   if (tile::SmemAllocOp alloc = sharedBufferOf(copyOf(op)->through))
     for (Operation *user : usersOfBuffer(alloc))

@@ -1,9 +1,17 @@
-// codegen/gpu/memory/MemoryBarriers.cpp - where threads wait for one another.
+// codegen/gpu/memory/MemoryBarriers.cpp - inserts barriers between accesses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A forward walk carries what a thread may have touched since the last barrier:
-// accesses of global memory, parts of shared memory.
+// A forward traversal carries the accesses since the last barrier: accesses of
+// global memory, and ranges of shared memory. The pass inserts a barrier before
+// an access that may touch the same element from another thread:
+//
+//     store p, x                        store p, x
+//     y = load q      // q = p + 1      barrier
+//     z = convert_layout y              y = load q
+//     w = convert_layout z              z = convert_layout y
+//                                       barrier scratch  // same scratch memory
+//                                       w = convert_layout z
 #include "codegen/analysis/DistinctElements.h"
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/LoopSteps.h"
@@ -33,20 +41,19 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// An access of global memory that no barrier has followed yet.
+// An access of global memory after the last barrier.
 struct Pending {
   Operation *op;
   MemoryAccess access;
-  // It tells other programs what this one did before it, or this program what
-  // others did.
+  // Release and acquire semantics with respect to other blocks (programs).
   bool releases = false, acquires = false;
-  // The value of the pointer is that of the same SSA value now: no iteration of
-  // a loop that computes it has begun since.
+  // True if the pointer's SSA value still has the value that the access used:
+  // no loop that computes it has started another iteration since.
   bool current = true;
 };
 
 struct State {
-  // One access an operation: few, since the last barrier.
+  // Accesses since the last barrier, one per operation.
   llvm::MapVector<Operation *, Pending> pending;
   std::set<SharedPart> touched;
 
@@ -68,7 +75,7 @@ struct State {
   }
 };
 
-// Whether several threads have the same element.
+// True if the layout gives an element to several threads, or has no layout.
 bool isReplicated(Type type) {
   tile::LinearAttr attr = tile::layoutOf(type);
   if (!attr)
@@ -77,7 +84,8 @@ bool isReplicated(Type type) {
   return layout.freeBits(Dim::Lane) || layout.freeBits(Dim::Warp);
 }
 
-// The buffer's place; all of shared memory where it is not known.
+// Returns the byte range of the accessed buffer, or all of shared memory if the
+// buffer is unknown.
 SharedPart partOf(const MemoryAccess &access) {
   tile::SmemAllocOp alloc =
       access.through ? sharedBufferOf(access.through) : nullptr;
@@ -93,36 +101,38 @@ bool isBeforeScratch(Operation *op) {
 class BarrierInsertion : public ForwardWalk<State> {
 public:
   bool inserted = false;
-  // Operations with scratch, and whether they must wait, by the last visit.
+  // Operations with scratch, and whether each needs a barrier before it, from
+  // its last visit.
   llvm::MapVector<Operation *, bool> waiting;
 
 private:
   bool needsBarrier(const Pending &before, const Pending &next) {
     const MemoryAccess &a = before.access, &b = next.access;
-    // Both are done by thread 0.
+    // Thread 0 does both.
     if (a.isScalar() && b.isScalar() && a.writes && b.writes)
       return false;
-    // Another program must see what every thread did before the release, and
-    // every thread what was released to one that acquires.
+    // A release publishes the accesses of all threads, so all must have done
+    // theirs. After an acquire, all threads must see what was published.
     if (next.releases || before.acquires)
       return true;
     if ((!a.writes && !b.writes) || a.commutesWith(b))
       return false;
     if (!origins.mayAlias(a.through, b.through))
       return false;
-    // The next tile of an output.
+    // A store of another iteration writes another tile.
     if (before.op == next.op && !b.atomic && b.through &&
         iterationsStayApart(next.op, b.through))
       return false;
     if (!b.through || !before.current || a.through != b.through ||
         isReplicated(b.through.getType()))
       return true;
-    // An element stays with its thread, unless another thread has one of the
-    // same address.
+    // With one pointer tensor and layout, each thread accesses its own elements
+    // again, unless two elements have the same address.
     return !hasDistinctElements(b.through);
   }
 
-  // A volatile load orders what its own thread does.
+  // Only an atomic acquires for other threads: a volatile load orders the
+  // accesses of its own thread.
   static Pending pendingOf(Operation *op, const MemoryBehavior &behavior,
                            const MemoryAccess &access, bool current = true) {
     return {op, access, behavior.releases, behavior.acquires && access.atomic,
@@ -152,15 +162,16 @@ private:
     if (scratch && !isa<tile::SmemAllocOp>(op)) {
       waiting[op] =
           behavior.scratch != ScratchUse::MayOmitFirst || state.meets(*scratch);
-      // All threads meet before it writes there, or behind it.
+      // The barriers of the operation order all accesses before it.
       state = {};
       state.touched.insert(*scratch);
     }
-    // The barriers of an atomic's scratch come after the atomic itself.
+    // An atomic with scratch is not added: its barriers come after the atomic.
+    // Other accesses stay pending.
     if (!scratch || !isAtomic(behavior))
       add(op, behavior, state);
-    // Other threads may not have waited yet, and the pointer may be that of an
-    // earlier iteration.
+    // After the wait, the copies are complete for this thread only. Their
+    // pointers may have values of an earlier iteration.
     if (auto wait = dyn_cast<tile::AsyncWaitOp>(op))
       for (Operation *copy : awaitedCopies(wait))
         add(copy, memoryBehaviorOf(copy), state, /*current=*/false);
@@ -171,7 +182,7 @@ private:
     for (const MemoryAccess &access : behavior.accesses)
       if (access.space == MemorySpace::Shared)
         state.touched.insert(partOf(access));
-      else // An older access by the same operation stays.
+      else // insert() keeps an older access by the same operation.
         state.pending.insert({op, pendingOf(op, behavior, access, current)});
   }
 
@@ -180,7 +191,7 @@ private:
     return access && access->atomic;
   }
 
-  // A pointer that the loop computes has another value in the next iteration.
+  // Marks pointers that the loop computes: each iteration has a new value.
   void carry(State &state, Operation *loop) final {
     for (auto &[op, pending] : state.pending) {
       Value pointer = pending.access.through;
@@ -203,7 +214,8 @@ struct MemoryBarriersPass
         ;
   }
 
-  // Whether there are more than before: then fewer may do before scratch.
+  // Returns true if it inserted barriers between global accesses. Scratch may
+  // then need fewer barriers, so the caller starts another traversal.
   static bool insertBarriers(func::FuncOp function) {
     BarrierInsertion insertion;
     State state;

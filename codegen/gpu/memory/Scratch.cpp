@@ -1,4 +1,4 @@
-// codegen/gpu/memory/Scratch.cpp - shared memory of operations.
+// codegen/gpu/memory/Scratch.cpp - sizes and offsets of scratch memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/memory/Scratch.h"

@@ -1,11 +1,12 @@
-// codegen/gpu/memory/Scratch.h - shared memory of operations.
+// codegen/gpu/memory/Scratch.h - sizes and offsets of scratch memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barriers: an operation that uses scratch waits for all threads before it
-// first writes there, where a `tile.barrier scratch` stands before it
-// (tessera-memory-barriers), and between writing and reading, which is its own
-// affair; it need not wait after its last read.
+// Scratch is shared memory that the lowering of one operation uses, for example
+// to exchange elements between warps. tessera-memory-barriers inserts a
+// `tile.barrier scratch` before an operation whose first write could overwrite
+// memory that other threads still read. The lowering emits the barriers between
+// its writes and its reads. It emits none after its last read.
 #pragma once
 
 #include "codegen/gpu/kernel/Attributes.h"
@@ -21,12 +22,12 @@ class Operation;
 
 namespace tessera::codegen::gpu {
 
-/// Operation attribute (i64): bytes of its scratch, which start at
+/// Operation attribute (i64): bytes of the operation's scratch, which starts at
 /// tile::kScratchOffsetAttr.
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "tile.scratch_bytes";
 
-/// Bytes of scratch that the lowering of `op` uses; 0 for most. Each family
-/// has its own function, which its lowering uses too.
+/// Returns the bytes of scratch that the lowering of `op` uses; 0 for most. The
+/// lowering of each family of operations calls its function below, too.
 int64_t scratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t convertScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t reduceScratchBytes(mlir::Operation *op, const GpuOptions &options);
@@ -34,15 +35,15 @@ int64_t scanScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t atomicScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t dotScratchBytes(mlir::Operation *op, const GpuOptions &options);
 
-/// Of shared memory: the first byte and the end.
+/// A range of shared memory in bytes: the first and the one past the last.
 using SharedPart = std::pair<int64_t, int64_t>;
 
-/// The place of a buffer or of an operation's scratch
-/// (tessera-allocate-shared).
+/// Returns the range that tessera-allocate-shared gave a buffer or the scratch
+/// of an operation; nullopt if it has none.
 std::optional<SharedPart> sharedPartOf(mlir::Operation *op);
 
-/// Throws tessera::Error where something has no place in shared memory, or the
-/// target has less than kSharedBytesAttr says.
+/// Throws tessera::Error if a buffer or scratch has no range, or if
+/// kSharedBytesAttr exceeds the shared memory of a block of the target.
 void checkSharedMemory(mlir::ModuleOp module, const GpuOptions &options);
 
 } // namespace tessera::codegen::gpu

@@ -1,4 +1,4 @@
-// codegen/gpu/memory/SharedLiveness.cpp - when shared memory holds something.
+// codegen/gpu/memory/SharedLiveness.cpp - live ranges of shared memory buffers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/memory/SharedLiveness.h"
@@ -17,8 +17,8 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-// The block that fills the whole buffer anew each time before it reads it: what
-// an earlier iteration left there nobody looks at. Null when there is none.
+// Returns a block that writes the buffer before all other uses, so that no use
+// reads data of an earlier iteration. Returns null if there is no such block.
 static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
   for (Operation *writer : alloc->getUsers()) {
     auto access = memoryBehaviorOf(writer).accessOf(MemorySpace::Shared);
@@ -34,8 +34,9 @@ static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
   return nullptr;
 }
 
-// The operation with which the access of `user` is done. (A copy is done with
-// a wait; the buffer's readers stand behind it.)
+// Returns the operation at which the access of `user` completes. An
+// asynchronous copy counts as `user` itself: the readers of the buffer come
+// after its wait.
 static Operation *completionOf(Operation *user) {
   auto access = memoryBehaviorOf(user).accessOf(MemorySpace::Shared);
   return access && access->completion == Completion::AtDot
@@ -63,7 +64,7 @@ SharedLiveness sharedLiveness(ModuleOp module) {
     Block *block = filledIn(alloc, users);
     for (Operation *user : users) {
       Operation *whole = block ? block->findAncestorOpInBlock(*user) : user;
-      // What one iteration leaves, the next one may find.
+      // The next iteration may read data that this iteration has written.
       if (!block)
         for (Operation *parent = user->getParentOp();
              !isa<func::FuncOp>(parent); parent = parent->getParentOp()) {

@@ -1,6 +1,8 @@
-// codegen/gpu/memory/SharedLiveness.h - when shared memory holds something.
+// codegen/gpu/memory/SharedLiveness.h - live ranges of shared memory buffers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// tessera-allocate-shared uses the ranges to let buffers share memory.
 #pragma once
 
 #include "dialect/tile/TileDialect.h"
@@ -14,7 +16,7 @@ class ModuleOp;
 
 namespace tessera::codegen::gpu {
 
-/// Operations are numbered in program order; both ends belong to it.
+/// A range of operation numbers in program order. It includes both ends.
 struct LiveRange {
   int64_t first = 0, last = 0;
   bool meets(const LiveRange &other) const {
@@ -23,13 +25,15 @@ struct LiveRange {
 };
 
 struct SharedLiveness {
-  /// From the first operation that touches a buffer to the last; a loop that
-  /// touches it, all of it, unless each iteration fills the buffer before it
-  /// reads.
+  /// Per tile.smem_alloc, the range from the first to the last operation that
+  /// accesses the buffer. It includes all of a loop with an access, unless each
+  /// iteration fills the buffer before it reads. Unused buffers are missing.
   llvm::MapVector<mlir::Operation *, LiveRange> buffers;
+  /// The number of every operation of the module.
   llvm::DenseMap<mlir::Operation *, int64_t> numbers;
 };
 
+/// Returns the live ranges of all buffers of the module.
 SharedLiveness sharedLiveness(mlir::ModuleOp module);
 
 } // namespace tessera::codegen::gpu
