@@ -1,6 +1,15 @@
-// codegen/gpu/masks/GuardMasks.cpp - masking where some element is masked.
+// codegen/gpu/masks/GuardMasks.cpp - branches around masks that are all true.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pass looks at selects of tiles in loops with dots, such as the causal
+// mask of attention. Where a scalar condition implies that the mask is true
+// everywhere, the select and its mask move under a branch:
+//
+//     m = rows >= n + cols              all = min(rows) >= n + max(cols)
+//     s = select m, x, -inf             s = if all { x }
+//                                           else { m = rows >= n + cols
+//                                                  select m, x, -inf }
 #include "codegen/gpu/masks/TileBounds.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
@@ -24,14 +33,15 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// Instructions of an iteration that must be saved for each one that is added.
+// Instructions that must be saved per iteration for each added instruction.
 constexpr int64_t kGain = 2;
-// The branch, its target, and where the sides meet again.
+// Instructions of a branch and of its reconvergence.
 constexpr int64_t kBranchCost = 4;
-// A division by a constant: a wide product, shifts.
+// Instructions of a division by a constant: a wide product and shifts.
 constexpr int64_t kDivisionCost = 5;
 
-// Elements that a thread computes; none for what only renames them.
+// Returns the number of elements that a thread computes; 0 for operations that
+// only change the shape.
 int64_t costOf(Operation *op) {
   if (isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp,
           tile::SplatOp>(op))
@@ -40,7 +50,8 @@ int64_t costOf(Operation *op) {
   return layout ? int64_t(1) << layout.getRegisters().size() : 1;
 }
 
-// What only `select` needs of its mask, in the select's block; in order.
+// Returns the operations that compute the mask and that only `select` needs, in
+// program order. All are pure and in the block of `select`.
 SmallVector<Operation *> partsOf(arith::SelectOp select) {
   llvm::SetVector<Operation *> parts;
   SmallVector<Value> work = {select.getCondition()};
@@ -54,7 +65,7 @@ SmallVector<Operation *> partsOf(arith::SelectOp select) {
       return user == select || parts.contains(user);
     });
     if (!alone)
-      continue; // Looked at again from its last user.
+      continue; // The last user adds `op` to `work` again.
     parts.insert(op);
     work.append(op->operand_begin(), op->operand_end());
   }
@@ -70,7 +81,8 @@ public:
       : select(select), axes(axes) {}
 
   void run() {
-    // What is written stands before the select; kept or erased in the end.
+    // TileBounds inserts operations before the select. `written` collects them:
+    // they are erased if the branch does not pay.
     Operation *before = select->getPrevNode();
     OpBuilder b(select);
     Value all = TileBounds(b, select.getLoc(), axes).all(select.getCondition());
@@ -108,7 +120,7 @@ public:
   }
 
 private:
-  // Out of all loops and branches whose values it does not need.
+  // Moves `op` out of all loops and branches that do not define its operands.
   static void hoist(Operation *op) {
     for (Operation *parent = op->getParentOp();
          isa<scf::ForOp, scf::IfOp>(parent) &&
@@ -121,7 +133,8 @@ private:
       op->moveBefore(parent);
   }
 
-  // Whether what an iteration saves is worth what it must compute instead.
+  // True if an unmasked iteration saves kGain times the instructions that every
+  // iteration adds. Instructions outside of the loop count as free.
   bool pays(ArrayRef<Operation *> written, ArrayRef<Operation *> parts) {
     int64_t saved = costOf(select), added = kBranchCost;
     for (Operation *op : parts)

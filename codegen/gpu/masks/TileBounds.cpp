@@ -39,8 +39,8 @@ void TileBounds::require(Value condition) {
                       : condition;
 }
 
-// A loop's counter lies between its ends, which do not change in the loop: the
-// condition is then one that is computed once, before the loop.
+// The induction variable is between the loop's bounds, which the loop does not
+// change. A condition on the bounds is computed once, before the loop.
 scf::ForOp TileBounds::loopOf(const Bound &bound) {
   auto argument = dyn_cast_or_null<BlockArgument>(bound.value);
   if (!argument)
@@ -98,8 +98,8 @@ Value TileBounds::holds(Value mask, bool wanted) {
   Value rhs = lhs ? holds(op->getOperand(1), wanted) : Value();
   if (!rhs)
     return {};
-  // All are true where all of both are; where all of one are false, so is the
-  // conjunction.
+  // `x and y` is all true if both are all true, and all false if one of them is
+  // all false. `or` is the dual.
   if (isa<arith::AndIOp>(op) == wanted)
     return b.createOrFold<arith::AndIOp>(loc, lhs, rhs);
   return b.createOrFold<arith::OrIOp>(loc, lhs, rhs);
@@ -130,7 +130,7 @@ Value TileBounds::compare(Value mask, bool wanted) {
     return {};
   P predicate =
       wanted ? cmp.getPredicate() : arith::invertPredicate(cmp.getPredicate());
-  // Numbers that are not negative compare as signed ones do.
+  // Signed and unsigned comparisons agree for non-negative numbers.
   bool positive = x->low.least >= 0 && y->low.least >= 0;
   switch (predicate) {
   case P::ult:
@@ -175,8 +175,8 @@ TileBounds::Found TileBounds::ofScalar(Value value) {
   AxisInfo info = axes.of(value);
   auto [least, most] = rangeOf(value.getType());
   Bound bound{value, std::max(info.low, least), std::min(info.high, most)};
-  // Every value is a multiple of the divisor, so the ends of the type are known
-  // more closely: a multiple of 64 is at least 63 below the end of i32.
+  // Every value is a multiple of the divisor, which tightens the range: a
+  // multiple of 64 is at least 63 below the maximum of i32.
   const int64_t divisor = axis::divisorOf(info, value.getType());
   const auto multiple = [&](Wide end) { return end - (end % divisor); };
   bound.most = int64_t(std::max<Wide>(
@@ -207,7 +207,7 @@ TileBounds::Found TileBounds::of(Value value) {
   return found;
 }
 
-// What holds in every launch.
+// Returns constant bounds from AxisInfo, which hold in every launch.
 TileBounds::Found TileBounds::always(Value value) {
   AxisInfo info = axes.of(value);
   auto [least, most] = rangeOf(value.getType());
@@ -266,8 +266,8 @@ TileBounds::Found TileBounds::computed(Operation *op, Type type) {
   return std::nullopt;
 }
 
-// x + y or x - y as a bound on one side: it must not leave the type there. On
-// the other side it cannot where the other bound of the sum does not.
+// Returns x + y or x - y as the bound on `side`. Requires that the result does
+// not wrap on that side. The other bound of the sum covers the other side.
 std::optional<TileBounds::Bound> TileBounds::added(Sum kind, const Bound &x,
                                                    const Bound &y, Side side,
                                                    Type type) {
@@ -281,7 +281,7 @@ std::optional<TileBounds::Bound> TileBounds::added(Sum kind, const Bound &x,
                int64_t(std::clamp<Wide>(most, lowest, highest))};
   Type scalar = tile::elementType(type);
   if (!fits) {
-    // One of them is a number: compare the other with what is left for it.
+    // If one operand is constant, compares the other one with its limit.
     auto limit = [&](const Bound &variable, Wide bound, bool atMost) {
       if (bound < lowest || bound > highest)
         return false; // never in range
@@ -342,12 +342,12 @@ TileBounds::Found TileBounds::sum(Sum kind, Value lhs, Value rhs) {
   return Interval{*low, *high};
 }
 
-// a * factor, factor > 0, as a bound on one side.
+// Returns a * factor as the bound on `side`; factor > 0.
 std::optional<TileBounds::Bound>
 TileBounds::scaled(const Bound &a, int64_t factor, Side side, Type type) {
   auto [lowest, highest] = rangeOf(type);
   Wide least = Wide(a.least) * factor, most = Wide(a.most) * factor;
-  // Rounded towards zero: into the range.
+  // The divisions round toward zero, so the limits are inside of the range.
   if (side == Side::Low && least < lowest)
     requireAtLeast(a, lowest / factor);
   if (side == Side::High && most > highest)
@@ -387,7 +387,7 @@ TileBounds::Found TileBounds::quotient(Value lhs, Value rhs) {
   Found x = of(lhs);
   if (!x)
     return std::nullopt;
-  // Rounding towards zero keeps the order.
+  // Division that rounds toward zero is monotonic.
   int64_t divisor = y->low.least;
   for (Bound *bound : {&x->low, &x->high}) {
     if (bound->value)

@@ -1,20 +1,19 @@
-// codegen/gpu/masks/TileBounds.h - bounds of a tile's elements as scalars.
+// codegen/gpu/masks/TileBounds.h - scalar bounds of the elements of a tile.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tile of integers is mostly a range with scalars added: `n + arange(0, 64)`,
-// `min(rows // 4, length - 1)`. Its least and its greatest element are then
-// scalars that a few instructions compute, however large the tile is. With them
-// a comparison of two tiles holds everywhere when it holds of two scalars:
+// A tile of integers is often a range plus scalars: `n + arange(0, 64)` or
+// `min(rows // 4, length - 1)`. A few instructions then compute its least and
+// its greatest element as scalars, for a tile of any size. A comparison of two
+// tiles holds for all elements if it holds for two scalars:
 //
 //     n + arange(0, 64) <= t    everywhere if    n + 63 <= least of t
 //
-// Numbers wrap. A bound is that of the elements as they are, so wherever the
-// sum or product behind it could leave its type for all that AxisInfo knows, a
-// comparison is written that says that it does not, and the result holds only
-// with it. A loop's counter may end anywhere below the end of its type, so the
-// comparison is one of the loop's upper bound; it is left out where the counter
-// is a multiple of a power of two that the sum does not reach.
+// Integers wrap. If AxisInfo cannot exclude that a sum or product wraps,
+// TileBounds emits a comparison that excludes it and adds that comparison to
+// the result's conditions. For a loop's induction variable, it compares the
+// loop's bound instead: that comparison is computed once, before the loop.
+// tessera-guard-masks uses this class.
 #pragma once
 
 #include "codegen/analysis/AxisInfo.h"
@@ -26,26 +25,27 @@
 
 namespace tessera::codegen::gpu {
 
-/// Writes scalars where its builder stands; all operands must be visible there.
+/// Emits scalars at the builder's insertion point, where all operands must be
+/// visible.
 class TileBounds {
 public:
   TileBounds(mlir::OpBuilder &builder, mlir::Location loc,
              const AxisInfoAnalysis &axes)
       : b(builder), loc(loc), axes(axes) {}
 
-  /// A scalar i1: where it is true every element of `mask`, a tensor of i1, is
-  /// `wanted`. The reverse need not hold. Null where none is known; what was
-  /// written by then is left behind without uses.
+  /// Returns a scalar i1. If it is true, every element of `mask`, a tensor of
+  /// i1, is `wanted`; the converse need not hold. Returns null if no bounds are
+  /// known; operations emitted before that stay, without uses.
   mlir::Value all(mlir::Value mask, bool wanted = true);
 
 private:
-  // A scalar, and what is known of it before the kernel runs. `value` is null
-  // where least == most.
+  // A scalar and its range that is known at compile time. `value` is null for a
+  // constant, for which least == most.
   struct Bound {
     mlir::Value value;
     int64_t least, most;
   };
-  // Every element is in low .. high.
+  // Every element e satisfies low <= e <= high.
   struct Interval {
     Bound low, high;
   };
@@ -70,10 +70,12 @@ private:
                               mlir::Type type);
   Bound pick(const Bound &a, const Bound &b, bool greatest, mlir::Type type);
   void require(mlir::Value condition);
-  // bound <= end, end <= bound; or a condition from which that follows.
+  // Adds bound <= end or end <= bound to `required`, or a condition that
+  // implies it.
   void requireAtMost(const Bound &bound, int64_t end);
   void requireAtLeast(const Bound &bound, int64_t end);
-  // The loop whose counter the bound is; null if it is none.
+  // Returns the loop whose induction variable the bound is; null if the bound
+  // is another value.
   static mlir::scf::ForOp loopOf(const Bound &bound);
   mlir::Value materialize(const Bound &bound, mlir::Type type);
 
@@ -81,7 +83,7 @@ private:
   mlir::Location loc;
   const AxisInfoAnalysis &axes;
   llvm::DenseMap<mlir::Value, Found> known;
-  mlir::Value required; // what all bounds so far rest on; null: nothing
+  mlir::Value required; // condition of all bounds so far; null means true
 };
 
 } // namespace tessera::codegen::gpu
