@@ -25,27 +25,28 @@ layout::LinearLayout accessLayout(llvm::ArrayRef<int64_t> shape,
                                   int numWarps, int64_t line,
                                   bool rowsTogether = false);
 
-/// accessLayout with the last axis fastest and one element a lane.
+/// Returns accessLayout() with the last axis fastest and one element per lane.
 layout::LinearLayout plainLayout(llvm::ArrayRef<int64_t> shape, int numWarps);
 
-/// Layouts of the operations of a function that access memory through a
-/// tensor of pointers: the axis along which addresses run goes to neighbours,
-/// so that a lane moves up to 16 bytes at once and a warp whole sectors.
-/// Accesses whose data meet in elementwise operations get one layout, that of
-/// the widest.
+/// Returns the layouts of the operations of a function that access memory
+/// through a tensor of pointers. Along the axis of contiguous addresses, a lane
+/// holds neighbouring elements, so that it moves up to 16 bytes at once and a
+/// warp moves complete sectors. Accesses whose data are operands of the same
+/// elementwise operations get one layout, that of the widest access.
 llvm::MapVector<mlir::Operation *, layout::LinearLayout>
 accessLayouts(mlir::func::FuncOp function, const AxisInfoAnalysis &axes,
               int numWarps);
 
-/// How often the operations of a region run for each run of the kernel.
+/// Returns an estimate of how often the operations of a region run per run of
+/// the kernel; 1 outside of loops.
 int64_t iterationsIn(mlir::Region *region);
 
-/// The pointer operand of a load, store or atomic; null for other operations
-/// and for a single pointer.
+/// Returns the pointer operand of a load, store or atomic; null for other
+/// operations and for a scalar pointer.
 mlir::Value tensorOfPointers(mlir::Operation *op);
 
-/// The mask of a load, store or atomic read-modify-write; null for other
-/// operations and without a mask.
+/// Returns the mask of a load, store or atomic read-modify-write; null for
+/// other operations and without a mask.
 mlir::Value maskOf(mlir::Operation *op);
 
 } // namespace tessera::codegen::gpu

@@ -1,6 +1,14 @@
-// codegen/gpu/layouts/AssignLayouts.cpp - the passes that choose and assign.
+// codegen/gpu/layouts/AssignLayouts.cpp - the passes that choose layouts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// tessera-coalesce and tessera-dot-layouts set the attribute `tile.layout` of
+// accesses and dots. tessera-assign-layouts gives every tensor a layout:
+//
+//     x = load p {#blocked}             x = load p : #blocked
+//     y = x * 2                         y = x * 2 : #blocked
+//     d = dot y, .. {#a, #b, #acc}      z = convert_layout y : #a
+//                                       d = dot z, .. : #acc
 #include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/Dots.h"
 #include "codegen/gpu/layouts/LayoutPropagation.h"
@@ -22,8 +30,8 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// Calls `run` with every kernel; an error for numbers of warps that no block
-// has.
+// Calls `run` with every function that has a body. Emits an error if `numWarps`
+// is not a power of two up to 32.
 LogicalResult forKernels(ModuleOp module, int numWarps,
                          llvm::function_ref<void(func::FuncOp)> run) {
   if (numWarps < 1 || numWarps > 32 || (numWarps & (numWarps - 1)))

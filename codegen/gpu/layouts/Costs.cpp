@@ -1,4 +1,4 @@
-// codegen/gpu/layouts/Costs.cpp - rematerialize or convert?
+// codegen/gpu/layouts/Costs.cpp - costs of conversion and rematerialization.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Costs.h"
@@ -21,7 +21,7 @@ using tessera::layout::Word;
 namespace tessera::codegen::gpu {
 
 constexpr double impossible = std::numeric_limits<double>::infinity();
-// Operations that are followed back from a use.
+// Limit on the chain of operations that is followed backward from a use.
 constexpr int maxDepth = 12;
 
 static double registersOf(tile::LinearAttr layout) {
@@ -39,12 +39,12 @@ double Costs::conversion(tile::LinearAttr from, tile::LinearAttr to,
   if (!isNew)
     return place->second;
   LinearLayout source = from.layout(), result = to.layout();
-  // Where each element of the result is: its own lane, its own warp?
+  // `here` spans the elements that a thread of the source holds.
   layout::Span here;
   for (Word column : source.columns(Dim::Register))
     here.add(column);
   auto within = [&](Dim dim, const layout::Span &span) {
-    // Bit by bit the same, up to registers of the source.
+    // The columns of each bit agree up to elements of `span`.
     const auto &a = source.columns(dim), &b = result.columns(dim);
     for (size_t bit = 0; bit < b.size(); ++bit)
       if (!span.contains(a[bit] ^ b[bit]))
@@ -57,7 +57,7 @@ double Costs::conversion(tile::LinearAttr from, tile::LinearAttr to,
   double words = std::max(1.0, double(bytes) / 4);
   double regs = std::max(registersOf(from), registersOf(to));
   if (registers && within(Dim::Lane, here) && within(Dim::Warp, here)) {
-    // Lanes that differ by registers only choose among them.
+    // Threads have all their elements; each only selects among its registers.
     bool same = source.columns(Dim::Lane) == result.columns(Dim::Lane) &&
                 source.columns(Dim::Warp) == result.columns(Dim::Warp);
     place->second = same ? 0 : regs * words;
@@ -83,8 +83,6 @@ bool Costs::cheaperToRematerialize(Value value, tile::LinearAttr layout) {
   return rematerializing(value, layout, 0) < convert * iterationsOf(value);
 }
 
-// Operations on each element of a rematerializable value, in the layout of its
-// use.
 int Costs::stepsOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !propagation.isRematerializable(value))
@@ -100,7 +98,7 @@ int Costs::stepsOf(Value value) {
 
 double Costs::obtaining(Value value, tile::LinearAttr layout, int depth) {
   double iterations = iterationsOf(value);
-  // What is made of ranges and splats costs little in any layout.
+  // A rematerializable value costs little in any layout.
   if (propagation.isRematerializable(value))
     return iterations * registersOf(layout);
   tile::LinearAttr assigned = propagation.assigned(value);
@@ -138,7 +136,7 @@ double Costs::rematerializing(Value value, tile::LinearAttr layout, int depth) {
   } else {
     return impossible;
   }
-  // Addresses of neighbours have nothing in common here.
+  // Assumes that each element's address is computed separately.
   if (isa<tile::LoadOp>(op))
     each += stepsOf(op->getOperand(0));
   double total = iterationsOf(value) * registersOf(layout) * each;

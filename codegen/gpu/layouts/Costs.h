@@ -1,4 +1,4 @@
-// codegen/gpu/layouts/Costs.h - rematerialize or convert?
+// codegen/gpu/layouts/Costs.h - costs of conversion and rematerialization.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,27 +9,30 @@
 
 namespace tessera::codegen::gpu {
 
-/// What a thread issues, roughly, in instructions; a model for choosing.
+/// A cost model: estimates the instructions that a thread issues.
 class Costs {
 public:
   explicit Costs(LayoutPropagation &propagation) : propagation(propagation) {}
 
-  /// Of bringing a tensor from one layout to another: nothing where registers
-  /// are renamed, shuffles within a warp, else a way through shared memory.
+  /// Returns the cost of converting a tensor between two layouts: 0 if
+  /// registers are only renamed, else that of selects or shuffles within a
+  /// warp, or of an exchange through shared memory.
   double conversion(tile::LinearAttr from, tile::LinearAttr to,
                     mlir::Type element);
 
-  /// Whether it costs less to rematerialize `value` in a layout, from operands
-  /// that may themselves be rematerialized or converted, than to convert it
-  /// from its assigned layout. Work outside of loops counts a fraction.
+  /// True if rematerializing `value` in `layout` costs less than converting it
+  /// from its assigned layout. Operands may themselves be rematerialized or
+  /// converted. Costs are weighted by iterationsIn() of their region.
   bool cheaperToRematerialize(mlir::Value value, tile::LinearAttr layout);
 
 private:
-  /// Of having a value in a layout, one way or the other.
+  /// Returns the least cost of providing a value in a layout.
   double obtaining(mlir::Value value, tile::LinearAttr layout, int depth);
-  /// Of rematerializing it; infinite where that is not possible.
+  /// Returns the cost of rematerializing a value; infinite if it is impossible.
   double rematerializing(mlir::Value value, tile::LinearAttr layout, int depth);
 
+  /// Returns the number of elementwise operations per element that compute a
+  /// rematerializable value.
   int stepsOf(mlir::Value value);
 
   LayoutPropagation &propagation;

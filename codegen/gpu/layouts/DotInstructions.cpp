@@ -1,4 +1,5 @@
-// codegen/gpu/layouts/DotInstructions.cpp - what computes each dot.
+// codegen/gpu/layouts/DotInstructions.cpp - chooses the instruction of each
+// dot.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/passes/Passes.h"

@@ -15,11 +15,11 @@ namespace tessera::codegen::gpu {
 /// below are those of the instruction.
 struct DotRoles {
   bool swapped = false;
-  /// Along which axis warps should lie: votes of the chains that the dot is
-  /// part of (softmax(q k^T) v: rows of both).
+  /// Votes for spreading warps along rows or columns, from the chains of dots
+  /// that contain this dot (softmax(q k^T) v: rows of both).
   int rows = 0, columns = 0;
-  /// An operand is the accumulator of another dot as it stands: its K comes in
-  /// pairs of neighbours.
+  /// An operand is the accumulator of another dot without a conversion: along
+  /// K, each lane holds pairs of neighbours.
   bool chained = false;
   /// Its columns become rows of another dot's instruction or come from there:
   /// a warp has 16 neighbours of them, not 8.
@@ -37,9 +37,9 @@ struct DotRoles {
 /// what another dot sums over has to be a column of the instruction, which
 /// decides `swapped` of a dot that feeds others (s of p^T do: the columns of
 /// s^T = k q^T are the rows of do). A dot of 32-bit operands that feeds none is
-/// swapped when its B runs along N in memory: nothing transposes 32-bit
-/// elements on the way, but a fragment of A has neighbours along M, one of B
-/// has none along N.
+/// swapped if its B is contiguous along N in memory. No instruction transposes
+/// 32-bit elements on the way, but a lane's fragment of A can have neighbours
+/// along M, and a fragment of B cannot have neighbours along N.
 llvm::MapVector<tile::DotOp, DotRoles> dotRoles(mlir::func::FuncOp function,
                                                 int numWarps);
 

@@ -13,7 +13,7 @@ namespace tessera::codegen::gpu {
 
 struct DotLayouts {
   layout::LinearLayout acc;
-  /// None: any layout will do.
+  /// nullopt means that any layout will do.
   std::optional<layout::LinearLayout> a, b;
 };
 

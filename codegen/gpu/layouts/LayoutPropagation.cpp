@@ -41,8 +41,8 @@ LayoutPropagation::LayoutPropagation(func::FuncOp function,
     use(dot.acc);
   Region &body = function.getFunctionBody();
   for (bool changed = true; changed;) {
-    // The surest first: what all operands agree on, then what one says, then
-    // what users want, then anything.
+    // Order of precedence: a layout that all operands determine, then the
+    // layout of one operand, then one that a user wants, then any layout.
     eager = false;
     while (forward(body))
       ;
@@ -93,7 +93,7 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
     return false;
   int axis = 0;
   int64_t width = neighboursInLane(own.layout(), axis);
-  // Without neighbours in a lane they are in the first two lanes.
+  // If a lane holds no neighbours, the first two lanes do.
   for (size_t d = 0; axis < 0 && d < own.layout().outs().size(); ++d)
     if (!own.getLanes().empty() &&
         own.getLanes()[0] ==
@@ -103,7 +103,7 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
   AccessPattern pattern = patternOf(op, axis, width);
   auto traffic = [&](tile::LinearAttr each) {
     Traffic count = trafficOf(each.layout(), pattern);
-    // Warps that the kernel does without do not ask.
+    // Unused warps issue no loads: tessera-trim-warps removes them.
     if (!pattern.isStore) {
       count.requests >>= llvm::count(usedWarps, false);
       count.sectors >>= llvm::count(usedWarps, false);
@@ -111,8 +111,8 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
     return count;
   };
   Traffic here = traffic(layout), alone = traffic(own);
-  // Elements that lie nobody knows where: the fewer requests, the more of them
-  // share a sector in one.
+  // If the stride of the addresses is unknown, compares the requests too: with
+  // fewer requests, more elements of one request may share a sector.
   bool isKnown = strideAlong(op->getOperand(0), axis).has_value();
   if (here.sectors <= alone.sectors &&
       (isKnown || here.requests <= alone.requests))
@@ -127,9 +127,9 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
         .wasInterrupted();
   };
   if (pattern.isStore &&
-      hasDot(loop)) // Little next to the rest of an iteration.
+      hasDot(loop)) // The conversion is small compared with the dot.
     return true;
-  // Loads of the next iteration wait for it (tessera-pipeline-loops).
+  // Loads of the next iteration wait for this load (tessera-pipeline-loops).
   if (!pattern.isStore && feedsLoads(op->getResult(0)))
     return false;
   int64_t warps = int64_t(1) << llvm::count(usedWarps, true);
@@ -192,7 +192,7 @@ bool LayoutPropagation::propagate(Value to, Value from) {
 // Rematerializable values
 //===----------------------------------------------------------------------===//
 
-// Whether an operation is cheap enough to be done once a layout.
+// True if an operation is cheap enough to be executed once per layout.
 bool LayoutPropagation::canRematerialize(Operation *op) const {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
@@ -206,7 +206,8 @@ bool LayoutPropagation::canRematerialize(Operation *op) const {
 }
 
 void LayoutPropagation::findRematerializable() {
-  // All that might be, then fewer until what is left holds itself up.
+  // Greatest fixed point: starts with all candidates and removes those with an
+  // operand that is not rematerializable.
   function.walk([&](Operation *op) {
     auto add = [&](ValueRange values) {
       for (Value value : values)
@@ -297,7 +298,8 @@ bool LayoutPropagation::forwardIf(scf::IfOp branch) {
   return changed;
 }
 
-// A large store decides for itself; a small one takes what there is.
+// A large store uses the layout of tessera-coalesce; a small one uses the
+// layout of its value.
 bool LayoutPropagation::forwardStore(Operation *op) {
   if (!tensorOfPointers(op) || accesses.count(op))
     return false;
@@ -331,7 +333,7 @@ bool LayoutPropagation::forward(Operation *op) {
   if (tensorOfPointers(op)) {
     if (!isSmallAccess(op))
       return set(result, given.access.lookup(op), false);
-    // What a small atomic combines is where it is.
+    // A small atomic uses the layout of the value that it combines.
     return isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op) &&
            propagate(result, op->getOperand(1));
   }
@@ -353,22 +355,22 @@ bool LayoutPropagation::forward(Operation *op) {
       else if (!best || (strong.contains(operand) && !strong.contains(best)))
         best = operand;
     }
-    // An operand that is not known yet may bring a dot's layout: an
-    // accumulator before its loop has been seen.
+    // An operand without a layout may still get that of a dot: an accumulator
+    // before propagation has reached its loop.
     return best && (complete || eager || strong.contains(best)) &&
            propagate(result, best);
   }
   if (isa<tile::BroadcastOp>(op))
     return false;
-  // Whose operands may have any layout; rematerializable ones then
-  // have the plain one.
+  // These operations accept any layout of their operands. Rematerializable
+  // operands get the plain one.
   bool takesAny = isa<tile::ReduceOp, tile::ReduceByOp, tile::ScanOp,
                       tile::ScanByOp, tile::SortOp>(op);
   for (Value operand : op->getOperands()) {
     tile::LinearAttr from = takesAny ? source(operand) : assigned(operand);
     if (!from)
       continue;
-    if (isa<tile::SortOp>(op)) // Each replica costs as much as the first.
+    if (isa<tile::SortOp>(op)) // Replicas would repeat the work of a sort.
       from = attr(layout::shareReplication(from.layout()));
     std::optional<LinearLayout> layout = resultLayout(op, from.layout());
     if (auto shares = sharedResult(op, from.layout()))
@@ -398,7 +400,7 @@ tile::LinearAttr LayoutPropagation::combinedIn(Operation *op) {
 // Backward
 //===----------------------------------------------------------------------===//
 
-// The layout that a use asks for, when that is known.
+// Returns the layout that a use wants; null if it is not known.
 tile::LinearAttr LayoutPropagation::wantedBy(OpOperand &use) {
   Operation *user = use.getOwner();
   unsigned index = use.getOperandNumber();
@@ -435,7 +437,8 @@ tile::LinearAttr LayoutPropagation::wantedBy(OpOperand &use) {
   return layout ? attr(*layout) : tile::LinearAttr();
 }
 
-// Small loads in a loop and what is made of them element by element.
+// True for a small load in a loop, and for elementwise operations on such
+// loads.
 bool LayoutPropagation::isSmallInLoop(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || !op->getParentOfType<scf::ForOp>() || op->getNumResults() != 1)
@@ -454,7 +457,7 @@ bool LayoutPropagation::isSmallInLoop(Value value) const {
   return any;
 }
 
-// Is a load's address or mask made of it?
+// True if an operand of a load is computed from `value`.
 static bool feedsLoads(Value value) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> queue = {value};
@@ -477,7 +480,7 @@ static bool feedsLoads(Value value) {
 bool LayoutPropagation::backward(Value value) {
   if (!isTensor(value) || isRematerializable(value) || assignments.count(value))
     return false;
-  // These follow from their operands and nothing else.
+  // Only the operands determine the layouts of these operations.
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<tile::ReduceOp, tile::ReduceByOp, tile::JoinOp,
                       tile::SplitOp>(op))
@@ -497,10 +500,10 @@ bool LayoutPropagation::backward(Value value) {
       bestStrong = isStrong;
     }
   }
-  // Next to an accumulator a lane has many elements of a vector that other
-  // lanes have, too. In a loop each lane loads one and a conversion
-  // redistributes them; not where the loads of the next iteration wait for it
-  // (tessera-pipeline-loops).
+  // In the layout of an accumulator, each lane holds many elements of a vector,
+  // which other lanes replicate. In a loop, each lane loads one element instead
+  // and a conversion redistributes them. If loads of the next iteration wait
+  // for the vector (tessera-pipeline-loops), that would take too long.
   if (best && bestStrong && int64_t(1) << best.getRegisters().size() >= 8 &&
       tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value) &&
       !feedsLoads(value)) {
@@ -511,7 +514,7 @@ bool LayoutPropagation::backward(Value value) {
     best = ownLayout(op);
     bestStrong = false;
   }
-  // What a dot wants of a load's neighbour is no layout of a dot.
+  // `bestStrong` is false if the load keeps a layout other than the dot's.
   return set(value, best, bestStrong);
 }
 
@@ -530,8 +533,8 @@ bool LayoutPropagation::backward(Region &region) {
   return changed;
 }
 
-// Where nothing follows from anything: first the small loads and stores as
-// they would be alone, then anything.
+// Assigns one layout where propagation determines none: to the largest access
+// without a layout, the one that tessera-coalesce chose; else to another value.
 bool LayoutPropagation::decideOne(Region &region) {
   Operation *access = nullptr;
   Value open;
@@ -568,18 +571,17 @@ bool LayoutPropagation::decideOne(Region &region) {
     return false;
   Operation *op = open.getDefiningOp();
   tile::LinearAttr layout;
-  // A broadcast that nobody cares about: lanes that hold replicas share the
-  // work.
+  // If no user wants a layout of a broadcast, its axes are spread over lanes
+  // that would hold replicas.
   if (op && isa<tile::BroadcastOp>(op))
     if (tile::LinearAttr from = assigned(op->getOperand(0)))
       layout = attr(spreadBroadcast(from.layout(),
                                     tile::shapeOf(op->getResult(0).getType())));
   if (op &&
       isa<tile::ReduceOp, tile::ReduceByOp, tile::JoinOp, tile::SplitOp>(op)) {
-    // Its operand is open, too, and comes first: give that one a layout. A
-    // rematerializable one has the layout that a plain layout of it makes of
-    // the result, if it makes one: the halves of a split may lie in different
-    // lanes.
+    // An operand without a layout gets the plain one first. If the operand is
+    // rematerializable, the result gets the layout that follows from the plain
+    // one. None follows if the halves of a split are in different lanes.
     for (Value operand : op->getOperands()) {
       if (assigned(operand))
         continue;

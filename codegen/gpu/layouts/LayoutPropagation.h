@@ -5,19 +5,19 @@
 // Layouts propagate from *anchors*: large loads (AccessLayouts.h) and dots
 // (Dots.h). There are three kinds of value:
 //
-//   rematerializable  arithmetic and shape operations alone make it of ranges,
-//                     splats and constants (indices, masks, pointers). It has
-//                     no layout of its own: Rewrite.cpp computes it in each
-//                     layout that a user wants.
-//   forward           its operands' layouts decide. A dot's layout wins over a
-//                     load's: later dots and reductions want it.
-//   backward          its users decide, where operands say nothing: small
-//   loads,
-//                     for which any layout is good, and what is made of them;
-//                     broadcasts.
+//   rematerializable  computed from ranges, splats and constants by arithmetic
+//                     and shape operations (indices, masks, pointers). It gets
+//                     no layout: Rewrite.cpp computes it in each layout that a
+//                     user wants.
+//   forward           takes its layout from its operands. A dot's layout takes
+//                     precedence over a load's, because later dots and
+//                     reductions want it.
+//   backward          takes its layout from its users, because its operands
+//                     determine none: small loads, values computed from them,
+//                     and broadcasts.
 //
-// A loop or branch gives one layout to each value that it carries; what an
-// iteration yields decides over what enters the loop.
+// A loop or branch gives one layout to each value that it carries. The layout
+// of a yielded value takes precedence over that of the initial value.
 #pragma once
 
 #include "codegen/gpu/layouts/Dots.h"
@@ -31,19 +31,19 @@
 
 namespace tessera::codegen::gpu {
 
-/// What the passes before have chosen; see kLayoutAttr.
+/// The layouts that earlier passes have chosen; see kLayoutAttr.
 struct Anchors {
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> access;
   struct Dot {
-    tile::LinearAttr a, b, acc; // a, b: null where any will do
+    tile::LinearAttr a, b, acc; // `a` and `b` are null if any layout will do
   };
   llvm::DenseMap<mlir::Operation *, Dot> dots;
 };
 
-/// Gives stores of results of dots, and loads of what dots add to, the layout
-/// of the dot where they run in a loop. Sums have 32 bits, so that four lanes
-/// have eight neighbours in a row, and eight lanes in a column: a sector of
-/// memory. Otherwise each iteration would exchange the tile in shared memory:
+/// Gives the layout of a dot's accumulator to accesses in loops: loads of the
+/// accumulator and stores of the result. The accumulator has 32-bit elements,
+/// so that four lanes hold eight neighbours of a row, a sector of memory.
+/// Otherwise each iteration would exchange the tile through shared memory:
 ///
 ///     %old = load p           : blocked       %old = load p : mma
 ///     %acc = convert %old     : mma           %new = dot a, b, %old : mma
@@ -57,33 +57,35 @@ public:
   LayoutPropagation(mlir::func::FuncOp function, const Anchors &anchors,
                     int numWarps);
 
-  /// The layout of `value`; null for scalars and rematerializable values.
+  /// Returns the layout of `value`; null for scalars and rematerializable
+  /// values.
   tile::LinearAttr assigned(mlir::Value value) const {
     return assignments.lookup(value);
   }
   bool isRematerializable(mlir::Value value) const {
     return rematerializable.contains(value);
   }
-  /// In which layout a load, store or atomic through a tensor of pointers
-  /// executes.
+  /// Returns the layout in which a load, store or atomic through a tensor of
+  /// pointers executes.
   tile::LinearAttr access(mlir::Operation *op) const;
-  /// The layout of `value`, or, if it is rematerializable, the plain layout of
-  /// its shape: the one in which an operation that takes any layout reads it.
+  /// Returns the layout in which an operation that accepts any layout reads
+  /// `value`: plain() of its shape if it is rematerializable, else assigned().
   tile::LinearAttr source(mlir::Value value);
+  /// Returns plainLayout() of the shape.
   tile::LinearAttr plain(llvm::ArrayRef<int64_t> shape);
-  /// The layout of all operands of a reduction, scan or sort.
+  /// Returns the layout of all operands of a reduction, scan or sort.
   tile::LinearAttr combinedIn(mlir::Operation *op);
   const Anchors &anchors() const { return given; }
 
-  /// A load that is cheaper in a layout that somebody wants than converted:
-  /// it has few elements.
+  /// True if an access has at most two elements per thread. Such a load is
+  /// usually cheaper in a layout that a user wants than with a conversion.
   bool isSmallAccess(mlir::Operation *op) const;
-  /// Whether a small access in `layout` touches so many more sectors than in
-  /// the layout of its own that a conversion is worth it: outside of loops any,
-  /// in a loop many.
+  /// True if a small access in `layout` touches so many more sectors than in
+  /// ownLayout() that a conversion pays: any outside of loops and for stores in
+  /// loops with dots, many elsewhere.
   bool wastesSectors(mlir::Operation *op, tile::LinearAttr layout);
-  /// The layout of an access alone, on no more warps than the kernel's large
-  /// accesses and dots use.
+  /// Returns the layout that tessera-coalesce chose for an access, without the
+  /// warps that no large access and no dot uses.
   tile::LinearAttr ownLayout(mlir::Operation *op);
 
 private:
@@ -109,12 +111,12 @@ private:
   int numWarps;
   bool eager = false;
   llvm::DenseMap<mlir::Value, tile::LinearAttr> assignments;
-  /// Their layouts come from a dot of tensor cores.
+  /// Values whose layouts come from a dot on tensor cores.
   llvm::DenseSet<mlir::Value> strong;
   llvm::DenseSet<mlir::Value> rematerializable;
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> accesses, combined;
   std::map<std::vector<int64_t>, tile::LinearAttr> plains;
-  /// By bit of the warp number: some anchor has work for it.
+  /// Per bit of the warp number: true if a large access or a dot uses it.
   llvm::SmallVector<bool> usedWarps;
 };
 

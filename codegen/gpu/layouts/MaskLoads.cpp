@@ -1,11 +1,17 @@
-// codegen/gpu/layouts/MaskLoads.cpp - what is thrown away is not loaded.
+// codegen/gpu/layouts/MaskLoads.cpp - moves conditions of selects into masks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// where(c, f(load(p, mask=m)), 0) is f(load(p, mask=m & c)), when f makes 0 of
-// zeros: an element that is masked off is 0. A conjunction a row takes the
-// place of a select an element, and fewer sectors are read. Loads without a
-// mask stay as they are: a mask costs them a register move an element.
+// The pass applies where f maps zeros to zero, because a masked-off element of
+// the load is 0:
+//
+//     x = load p, m                     x = load p, m & c
+//     y = f(x)                          y = f(x)
+//     z = select c, y, 0
+//
+// One `and` per row often replaces one select per element, and the load reads
+// fewer sectors. Loads without a mask stay as they are: a mask would cost them
+// a register move per element.
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -27,7 +33,7 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// All bits 0.
+// True if `value` is a constant whose bits are all 0.
 bool isZero(Value value) {
   DenseElementsAttr dense;
   if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
@@ -38,8 +44,8 @@ bool isZero(Value value) {
          dense.getSplatValue<APInt>().isZero();
 }
 
-// The loads that `value` is made of, by operations that make 0 of zeros and
-// that nobody else reads.
+// Collects the masked loads from which `value` is computed. Returns false
+// unless all operations between map zeros to zero and have exactly one use.
 bool collect(Value value, Block *block, SmallVectorImpl<tile::LoadOp> &loads) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != block || !value.hasOneUse())
@@ -52,7 +58,7 @@ bool collect(Value value, Block *block, SmallVectorImpl<tile::LoadOp> &loads) {
     loads.push_back(load);
     return true;
   }
-  // The difference of equal zeros is +0, as are the others (IEEE 754, 6.3).
+  // Each of these operations gives +0 for operands +0 (IEEE 754, 6.3).
   if (!isa<tile::ConvertOp, arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp,
            arith::MulFOp, arith::AddFOp, arith::SubFOp, arith::MulIOp,
            arith::AddIOp, arith::SubIOp>(op))
@@ -62,7 +68,8 @@ bool collect(Value value, Block *block, SmallVectorImpl<tile::LoadOp> &loads) {
   });
 }
 
-// What must move before `place` so that `value` is known there.
+// Collects the operations that must move before `place` so that `value` is
+// available there. Returns false if one of them cannot move.
 bool collectBefore(Value value, Operation *place,
                    llvm::SetVector<Operation *> &moved) {
   Operation *op = value.getDefiningOp();

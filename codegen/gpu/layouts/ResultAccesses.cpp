@@ -1,5 +1,4 @@
-// codegen/gpu/layouts/ResultAccesses.cpp - layouts of accesses to results of
-// dots.
+// codegen/gpu/layouts/ResultAccesses.cpp - layouts of accesses to dot results.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/AccessLayouts.h"
@@ -11,8 +10,8 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 namespace {
 
-// The dot that adds to `value`, perhaps after an `if` chose the value; null if
-// there is none or another operation uses the value.
+// Returns the dot whose accumulator is `value`, possibly through the result of
+// an `if`. Returns null if there is no such dot or `value` has other uses.
 tile::DotOp dotThatAddsTo(Value value) {
   if (!value.hasOneUse())
     return {};

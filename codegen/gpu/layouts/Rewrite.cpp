@@ -1,11 +1,16 @@
-// codegen/gpu/layouts/Rewrite.cpp - a kernel rewritten with layouts.
+// codegen/gpu/layouts/Rewrite.cpp - rewrites a kernel with layouts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two steps. *Demand* walks from what must happen (stores, loops, scalars) back
-// through operands and notes for every value the layouts, its versions, that
-// somebody wants. *Emit* goes through the kernel in order and writes each
-// version. What nobody wants is not written.
+// A version of a value is the value in one layout. *Demand* starts at roots
+// (stores, loops, scalars), follows operands backward and records the versions
+// of every value that its users need. *Emit* traverses the kernel in program
+// order and writes each version. Values that no user needs are dropped.
+//
+//     i = range            : no layout      i1 = range : #blocked
+//     x = load (p + i)     : #blocked  =>   x = load (p + i1) : #blocked
+//     m = i < n            : no layout      i2 = range : #acc
+//     y = select m, .., .. : #acc           y = select (i2 < n), .., .. : #acc
 #include "codegen/gpu/layouts/Rewrite.h"
 
 #include "codegen/gpu/kernel/Contraction.h"
@@ -43,7 +48,7 @@ public:
   }
 
 private:
-  // How a version of a value comes about.
+  // How a version of a value is computed.
   enum class How { Assigned, Rematerialized, Converted };
   struct Version {
     Layout layout;
@@ -56,7 +61,7 @@ private:
   void demandOperands(Operation *op, Layout layout);
   void demand(Value value, Layout layout);
   Layout layoutFor(Operation *op, unsigned index, Layout result);
-  // Results, arguments and operands that a loop or branch carries as one.
+  // Demands all results, arguments and operands that form one carried value.
   void demandCarried(Value value, Layout layout);
 
   // --- Emit -----------------------------------------------------------------
@@ -73,8 +78,8 @@ private:
   void put(Value old, Layout layout, Value value) {
     written[{old, layout}] = value;
   }
-  // The layouts in which a carried value exists: those that are not converted;
-  // a null one for a scalar.
+  // Returns the layouts in which a loop or branch carries a value: those of its
+  // versions that are not converted. Returns one null layout for a scalar.
   SmallVector<Layout> carriedLayouts(Value value);
   SmallVector<Value> valuesOf(Value value, ArrayRef<Layout> layouts) {
     SmallVector<Value> result;
@@ -102,10 +107,10 @@ bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 void Rewriter::demandRoots(Region &region) {
   region.walk([&](Operation *op) {
-    // Operations inside of a combination are on scalars.
+    // Combine regions contain operations on scalars only.
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op) ||
         op->hasTrait<OpTrait::IsTerminator>()) {
-      // What a while loop carries is carried in its assigned layout.
+      // A while loop carries each value in its assigned layout only.
       if (auto loop = dyn_cast<scf::WhileOp>(op))
         for (ValueRange values : {ValueRange(loop.getBeforeArguments()),
                                   ValueRange(loop.getAfterArguments()),
@@ -129,8 +134,8 @@ void Rewriter::demandRoots(Region &region) {
   });
 }
 
-// The layout of operand `index` of an operation whose results have `result`
-// (null for operations without a tensor result).
+// Returns the layout of operand `index` of an operation whose results have the
+// layout `result`, which is null if no result is a tensor.
 Layout Rewriter::layoutFor(Operation *op, unsigned index, Layout result) {
   Value operand = op->getOperand(index);
   if (isa<tile::DotOp>(op)) {
@@ -145,7 +150,7 @@ Layout Rewriter::layoutFor(Operation *op, unsigned index, Layout result) {
   if (isa<tile::ScanOp, tile::ScanByOp, tile::SortOp>(op) ||
       (isa<tile::GatherOp>(op) && index == 1))
     return result;
-  if (isa<tile::HistogramOp>(op)) // Values and mask meet.
+  if (isa<tile::HistogramOp>(op)) // Values and mask share one layout.
     return propagation.source(op->getOperand(0));
   if (result)
     if (auto layout = operandLayout(op, index, result.layout()))
@@ -261,10 +266,10 @@ void Rewriter::emitBlock(Block &from) {
     emit(&op);
 }
 
-// One operation whose results have `layout`, or without tensor results.
+// Emits `op` with results in `layout`, or without tensor results.
 Operation *Rewriter::emitAs(Operation *op, Layout layout) {
   IRMapping scalars;
-  // What a combination takes from outside is scalar.
+  // A combine region uses only scalars from outside.
   for (Region &region : op->getRegions())
     region.walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
@@ -307,7 +312,7 @@ void Rewriter::emit(Operation *op) {
       put(old, {}, result);
     return;
   }
-  // All results of one operation come in the versions that any of them has.
+  // Emits the operation once for each layout that any of its results needs.
   SmallVector<Layout> layouts;
   for (Value result : op->getResults())
     for (const Version &version : versions.lookup(result))
@@ -460,8 +465,9 @@ void Rewriter::emitWhile(scf::WhileOp loop) {
 
 } // namespace
 
-// Conversions go down to the first use in their block: until then the source's
-// registers hold the tile, which is not replicated where a dot's operand is.
+// Moves each conversion to the first use in its block. Until then, the tile is
+// in the registers of the source, which takes fewer than a dot's operand: an
+// operand is replicated.
 static void sinkConversions(func::FuncOp function) {
   SmallVector<tile::ConvertLayoutOp> conversions;
   function.walk(

@@ -1,5 +1,4 @@
-// codegen/gpu/layouts/SharedResult.cpp - reductions whose lanes share the
-// result.
+// codegen/gpu/layouts/SharedResult.cpp - spreads results of reductions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/SharedResult.h"
@@ -18,8 +17,8 @@ using tessera::layout::LinearLayout;
 
 namespace tessera::codegen::gpu {
 
-// Integers that all lanes combine take one instruction a row (redux.sync),
-// which leaves the row in every lane.
+// True if all 32 lanes combine 32-bit integers: redux.sync then takes one
+// instruction per row and gives the result to every lane.
 static bool hasWarpInstruction(tile::ReduceOp op, const LinearLayout &operand) {
   return tile::elementType(op.getSrc().getType()).isInteger(32) &&
          llvm::all_of(
@@ -27,14 +26,14 @@ static bool hasWarpInstruction(tile::ReduceOp op, const LinearLayout &operand) {
              [](layout::Word column) { return !column; });
 }
 
-// Whether nothing that is made of it, up to the next reduction, grows along an
-// axis or is an operand of a dot: then no lane needs more than its share.
+// True if no value computed from `value`, up to the next reduction, is
+// broadcast or is an operand of a dot. Then no lane needs more than its share.
 static bool staysSmall(Value value) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> work = {value};
   auto follow = [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    // What a reduction leaves has a layout of its own.
+    // The result of a reduction gets a separate layout.
     if (isa<tile::StoreOp, tile::ReduceOp>(user))
       return true;
     if (auto loop = dyn_cast<scf::ForOp>(user)) {

@@ -1,12 +1,13 @@
-// codegen/gpu/layouts/SharedResult.h - reductions whose lanes share the result.
+// codegen/gpu/layouts/SharedResult.h - spreads results of reductions over
+// lanes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lanes that combine their parts of a row all have the whole afterwards. A
-// row statistic that goes back to the tile is needed in all of them. A result
-// that is stored, sorted or reduced further is not: each lane keeps a share, so
-// that the last steps exchange half as much each and nothing after them is
-// computed once for each replica.
+// After a reduction across lanes, every lane of a row can hold the result. All
+// of them need it if the result is broadcast back to the tile. If it is only
+// stored, sorted or reduced further, each lane keeps a share of the rows: each
+// of the last shuffle steps then exchanges half as much as the one before, and
+// later operations do not compute replicas.
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"
@@ -17,8 +18,8 @@
 
 namespace tessera::codegen::gpu {
 
-/// layout::scatteredSlice of a tile.reduce of a tile in `operand`, where no
-/// lane needs more than its share; none elsewhere.
+/// Returns layout::scatteredSlice() for a tile.reduce of a tile in the layout
+/// `operand` if no lane needs more than its share; else nullopt.
 std::optional<layout::LinearLayout>
 sharedResult(mlir::Operation *op, const layout::LinearLayout &operand);
 

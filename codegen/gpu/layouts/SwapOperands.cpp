@@ -1,7 +1,12 @@
-// codegen/gpu/layouts/SwapOperands.cpp - products with few rows as products
-// with few columns.
+// codegen/gpu/layouts/SwapOperands.cpp - transposes dots with few rows.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+//     d = dot a, b, acc                 e = dot b^T, a^T, acc^T
+//                                       d = trans e
+//
+// An mma instruction has 16 rows and 8 columns. A dot with fewer than 16 rows
+// may therefore need fewer instructions if it is transposed.
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/DotInstruction.h"
 
@@ -20,7 +25,8 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// What a warp issues for one step along K: what is left over is replication.
+// Returns the instructions of a warp for one step along K. Surplus warps
+// compute replicas.
 int64_t instructions(const layout::MmaShape &mma, int64_t rows, int64_t columns,
                      int numWarps) {
   return llvm::divideCeil(llvm::divideCeil(rows, mma.m) *

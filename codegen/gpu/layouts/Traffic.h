@@ -1,4 +1,4 @@
-// codegen/gpu/layouts/Traffic.h - what accesses cost in a layout.
+// codegen/gpu/layouts/Traffic.h - memory traffic of accesses in a layout.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,16 +12,16 @@
 
 namespace tessera::codegen::gpu {
 
-/// Where the elements of an access lie, as far as that is known.
+/// The strides of the addresses of an access, as far as they are known.
 struct AccessPattern {
-  /// Elements from one neighbour to the next along each axis; none where
-  /// neighbours share no sector.
+  /// Per axis, the elements from one neighbour to the next; nullopt if the
+  /// stride is unknown: neighbours are then assumed to share no sector.
   llvm::SmallVector<std::optional<int64_t>, 3> strides;
   int64_t bytes = 4; // of an element
   /// Neighbours along `axis` that one instruction may move.
   int64_t width = 1;
   int axis = 0;
-  /// Stores and atomics leave out the places that hold replicas.
+  /// True for stores and atomics, for which replicas access no memory.
   bool isStore = false;
 };
 
@@ -30,14 +30,15 @@ struct AccessPattern {
 /// known there, it counts as 1 (rows up to a limit, loaded offsets).
 AccessPattern patternOf(mlir::Operation *op, int axis, int64_t width);
 
-/// Of one execution by a block.
+/// The traffic of one execution by a block.
 struct Traffic {
   int64_t requests = 0; // instructions of a warp
   int64_t sectors = 0;  // of 32 bytes, each request counts its own
 };
 
-/// Counted for the first request, whose first element starts a sector, and
-/// taken for all others.
+/// Returns the traffic of an access. It counts the sectors of the first
+/// request, whose first element starts a sector, and assumes the same for all
+/// others.
 Traffic trafficOf(const layout::LinearLayout &layout,
                   const AccessPattern &pattern);
 

@@ -11,32 +11,33 @@
 
 namespace tessera::codegen::gpu {
 
-/// arith, math and tile operations that combine the elements of one place: all
-/// tensors among operands and results have one layout.
+/// True for arith, math and tile operations that work element by element: all
+/// tensor operands and results have one layout.
 bool isElementwise(mlir::Operation *op);
 
-/// The layout that operand `index` (a tensor) must have so that the result of
-/// a shape operation or an elementwise one has `result` and nothing moves.
-/// None for other operations, and where lanes would have to be split.
+/// Returns the layout that operand `index` (a tensor) must have so that the
+/// result of a shape or elementwise operation has the layout `result` without
+/// data movement. Returns nullopt for other operations, and if lanes would have
+/// to be split.
 std::optional<layout::LinearLayout>
 operandLayout(mlir::Operation *op, unsigned index,
               const layout::LinearLayout &result);
 
-/// The layout of the results when the first operand (all operands of an
-/// elementwise operation or a join) has `operand`: elementwise and shape
-/// operations, reductions, scans. None for others, for a split across lanes
-/// and for scalar results.
+/// Returns the layout of the results of an elementwise or shape operation, a
+/// reduction or a scan whose first operand (all operands of an elementwise
+/// operation or a join) has the layout `operand`. Returns nullopt for others,
+/// for a split across lanes and for scalar results.
 std::optional<layout::LinearLayout>
 resultLayout(mlir::Operation *op, const layout::LinearLayout &operand);
 
-/// The result of a broadcast that nobody has a layout for: lanes whose bits are
-/// free in `operand` take the axes that grow, the last axis first, and
-/// registers what is left. No lane needs an element that it does not hold.
+/// Returns a layout for the result of a broadcast if no user determines one.
+/// Lane bits that are free in `operand` take the axes that grow, the last axis
+/// first; registers take the rest. No lane needs an element of another lane.
 layout::LinearLayout spreadBroadcast(const layout::LinearLayout &operand,
                                      llvm::ArrayRef<int64_t> shape);
 
-/// What `layout` says about the axes on which `shape` agrees with it; the
-/// others, of size 1 in `shape`, are left out.
+/// Returns `layout` restricted to the axes on which `shape` agrees with it. The
+/// other axes must have size 1 in `shape`.
 layout::LinearLayout projected(const layout::LinearLayout &layout,
                                llvm::ArrayRef<int64_t> shape);
 

@@ -1,11 +1,13 @@
-// codegen/gpu/layouts/TrimWarps.cpp - no warps that only do what others do.
+// codegen/gpu/layouts/TrimWarps.cpp - removes warps that hold only replicas.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bit of the warp number that moves no element of any tensor doubles the
-// block: both halves load, compute and shuffle the same, and one of them
-// stores. A kernel whose tiles are small, or that has scalars only, is launched
-// with fewer warps instead; with one warp its barriers are the warp's.
+// If a bit of the warp number selects no element of any tensor, the two halves
+// of the block compute the same, and only one of them stores. The pass removes
+// such bits from all layouts, and the kernel is launched with fewer warps:
+//
+//     4 warps: warps = [1, 0]           2 warps: warps = [1]
+//     warps 2, 3 repeat warps 0, 1
 #include "codegen/gpu/kernel/Warps.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
@@ -49,7 +51,7 @@ struct TrimWarpsPass : public impl::TrimWarpsPassBase<TrimWarpsPass> {
     replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true,
                                           /*replaceLocs=*/false,
                                           /*replaceTypes=*/true);
-    // The types of constants' elements are no parts of their attributes.
+    // The replacer does not update the type inside a dense attribute.
     getOperation().walk([&](arith::ConstantOp constant) {
       if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
         constant.setValueAttr(
@@ -61,7 +63,8 @@ struct TrimWarpsPass : public impl::TrimWarpsPassBase<TrimWarpsPass> {
   }
 
 private:
-  // Which bits of the warp number move an element of some tensor.
+  // Returns, per bit of the warp number, whether it selects elements of a
+  // tensor.
   SmallVector<bool> usedBits() {
     SmallVector<bool> used(llvm::Log2_32(uint32_t(int(numWarps))), false);
     auto look = [&](Type type) {

@@ -1,5 +1,4 @@
-// codegen/gpu/layouts/VectorWidths.cpp - how much a lane loads or stores at
-// once.
+// codegen/gpu/layouts/VectorWidths.cpp - sets the vector widths of accesses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/Attributes.h"
