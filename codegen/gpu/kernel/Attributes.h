@@ -1,4 +1,4 @@
-// codegen/gpu/kernel/Attributes.h - what passes and lowerings know of a kernel.
+// codegen/gpu/kernel/Attributes.h - attributes and options of a GPU kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,13 +15,13 @@ inline constexpr llvm::StringLiteral kSharedBytesAttr = "tessera.shared_bytes";
 /// reads the first of a pair while the second is written, so the two must be
 /// different memory. Missing: none.
 inline constexpr llvm::StringLiteral kDisjointAttr = "tessera.disjoint";
-/// Attribute (i64) of loads, stores and atomics: so many elements that follow
-/// one another in the lowest register bits of the layout also follow one
-/// another in memory, are aligned to the whole run there and share one mask. A
-/// power of two; 1 where it is missing.
+/// Attribute (i64) of loads, stores and atomics: the vector width in elements.
+/// The elements are consecutive in the lowest register bits of the layout and
+/// in memory, are aligned to the size of the vector, and share one mask. The
+/// width is a power of two; 1 if the attribute is missing.
 inline constexpr llvm::StringLiteral kVectorAttr = "tile.vector";
-/// Attribute (unit) of a sum of floats that passes have copied: it rounds its
-/// products (codegen/gpu/kernel/Contraction.h).
+/// Unit attribute of float sums that a pass has duplicated. They are not
+/// contracted to fma (codegen/gpu/kernel/Contraction.h).
 inline constexpr llvm::StringLiteral kRoundingsAttr = "tile.roundings";
 /// Name of the symbol of a block's shared memory in PTX.
 inline constexpr llvm::StringLiteral kSharedSymbol = "tessera_shared";
@@ -31,8 +31,8 @@ struct GpuOptions {
   int numWarps = 4;
   int numStages = 3;
   bool swapOperands = false; // tessera-swap-operands
-  // Nothing writes to the arguments that the kernel does not write to while it
-  // runs (tessera-pipeline-loops).
+  // True if, while the kernel runs, no other program writes to memory of
+  // arguments that the kernel does not write to (tessera-pipeline-loops).
   bool constantInputs = false;
 };
 

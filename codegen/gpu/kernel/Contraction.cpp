@@ -13,14 +13,15 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-// fma needs the flag on the sum and on the product: the sums decide.
+// fma needs the flag on the sum and on the product, so it suffices to mark
+// sums.
 static bool isSum(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, tile::ReduceOp, tile::ScanOp>(op);
 }
 
 bool mayContract(Operation *op) {
-  // Replicas of a reduction's result add the same values in different lanes,
-  // each next to its own product.
+  // Lanes that hold replicas of a reduction's result add the same values, but
+  // each lane may add another product.
   if (isa_and_nonnull<tile::ReduceByOp, tile::ScanByOp>(op->getParentOp()))
     return false;
   return !op->hasAttr(kExactAttr) && !op->hasAttr(kRoundingsAttr);

@@ -1,4 +1,4 @@
-// codegen/gpu/kernel/TileSizes.h - registers of tiles.
+// codegen/gpu/kernel/TileSizes.h - sizes of tiles and their limits.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,24 +16,24 @@ namespace tessera::codegen::gpu {
 
 using tile::bytesInMemory;
 
-/// Bytes of a tensor in shared memory.
+/// Returns the bytes of a tensor in shared memory.
 int64_t tileBytes(mlir::Type tensor);
 
-/// Registers of 32 bits that a thread needs for a value of the type: 1 of what
-/// has no layout, none of a token.
+/// Returns the 32-bit registers per thread for a value of the type: 1 if it has
+/// no layout, 0 for a token.
 int64_t tileRegisters(mlir::Type type);
 
-/// The most for one tile. Eight times
-/// what a thread has: with so much on the stack the code is correct and slow;
-/// beyond, ptxas takes minutes and in the end gives up.
+/// Limit on the registers of one tile: about eight times those of a thread. Up
+/// to it, the code is correct and slow, because it spills. Above it, ptxas runs
+/// for minutes and then fails.
 inline constexpr int64_t kMostTileRegisters = 2048;
 
-/// Multiply-adds of a dot that a thread executes without a loop, on operands in
-/// its registers.
+/// Limit on the multiply-adds of a dot that a thread executes without a loop,
+/// on operands in its registers.
 inline constexpr int64_t kMostUnrolledProducts = 1024;
 
-/// Throws Error, naming the place in the kernel, for the first operation with a
-/// larger tile; its tensors have layouts.
+/// Throws Error for the first operation with a tile above kMostTileRegisters;
+/// the message gives its source location. All tensors must have layouts.
 void checkTileSizes(mlir::ModuleOp module, const GpuOptions &options);
 
 } // namespace tessera::codegen::gpu

@@ -1,4 +1,4 @@
-// codegen/gpu/kernel/Warps.h - how many warps a kernel has work for.
+// codegen/gpu/kernel/Warps.h - the number of warps of a block.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,12 +11,12 @@ class ModuleOp;
 
 namespace tessera::codegen::gpu {
 
-/// Module attribute (i64): the warps of a block, where they are fewer than
+/// Module attribute (i64): the warps of a block if they are fewer than
 /// num_warps. tessera-trim-warps sets it.
 inline constexpr llvm::StringLiteral kNumWarpsAttr = "tessera.num_warps";
 
-/// `options` with the warps that the module's layouts are made for. A block is
-/// launched with 32 threads for each.
+/// Returns `options` with the number of warps of the module's layouts. A block
+/// is launched with 32 threads per warp.
 GpuOptions withWarpsOf(mlir::ModuleOp module, GpuOptions options);
 
 } // namespace tessera::codegen::gpu

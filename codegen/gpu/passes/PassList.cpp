@@ -1,4 +1,4 @@
-// codegen/gpu/passes/PassList.cpp - the order of the GPU's passes.
+// codegen/gpu/passes/PassList.cpp - the order of the GPU passes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/passes/PassList.h"
@@ -12,8 +12,8 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-// Shared memory of a block that leaves room for 16 warps on an SM, four for
-// each scheduler: with fewer, latencies show.
+// Returns the shared memory per block with which 16 warps fit on an SM, four
+// per scheduler. Fewer warps do not hide latencies.
 static int64_t sharedFor16Warps(const GpuOptions &options) {
   const int64_t blocks = std::max(1, 16 / options.numWarps);
   return options.target.sharedPerSm / blocks - options.target.sharedReserved;

@@ -1,4 +1,4 @@
-// codegen/gpu/passes/PassList.h - the order of the GPU's passes.
+// codegen/gpu/passes/PassList.h - the order of the GPU passes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,12 +11,12 @@ class OpPassManager;
 
 namespace tessera::codegen::gpu {
 
-/// From tile IR to tile IR in which every tensor has a layout, operands of dots
-/// lie in shared memory and barriers stand where they must.
+/// Adds the passes that give every tensor a layout, copy operands of dots to
+/// shared memory and insert barriers. Input and output are tile IR.
 void addLayoutPasses(mlir::OpPassManager &passes, const GpuOptions &options);
 
-/// The last of these, which what has layouts already needs before the lowering:
-/// how long waits for copies are, places in shared memory, barriers.
+/// Adds the last of these passes: waits for copies, shared memory offsets and
+/// barriers. IR that already has layouts needs only them before the lowering.
 void addMemoryPasses(mlir::OpPassManager &passes, const GpuOptions &options);
 
 } // namespace tessera::codegen::gpu
