@@ -1,4 +1,4 @@
-// codegen/gpu/emit/ExactLoads.h - no load wider than what the kernel reads.
+// codegen/gpu/emit/ExactLoads.h - prevents loads wider than the kernel's.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,10 +9,11 @@ class FunctionPass;
 
 namespace tessera::codegen::gpu {
 
-/// LLVM's load-store vectorizer joins three neighbouring loads to a masked load
-/// of four, and fills gaps between loads likewise; in PTX that is a load of all
-/// four, behind the end of a tensor of three. This pass, to be run after it,
-/// makes a masked load the loads of what its mask has.
+/// Creates a pass that splits masked loads into loads of the elements that the
+/// mask selects. It must run after LLVM's load-store vectorizer, which joins
+/// three neighbouring loads into a masked load of four and fills gaps between
+/// loads. PTX would load all four elements, beyond the end of a tensor of
+/// three.
 llvm::FunctionPass *createExactLoadsPass();
 
 } // namespace tessera::codegen::gpu

@@ -1,11 +1,10 @@
-// codegen/gpu/emit/InlinedLines.h - lines of helpers, with the calls that
-// brought them.
+// codegen/gpu/emit/InlinedLines.h - adds inlined_at to line information of PTX.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM 22 prints the line of a helper and not where the helper was called (PTX
-// ISA, ".loc": function_name, inlined_at). Without it three loads through one
-// helper share one line in every profile.
+// For an inlined helper, LLVM 22 prints the line in the helper but not that of
+// the call (PTX ISA, ".loc": function_name, inlined_at). Without the call,
+// three loads through one helper share one line in every profile.
 #pragma once
 
 #include <string>
@@ -21,11 +20,11 @@ namespace tessera::codegen::gpu {
 
 class InlinedLines {
 public:
-  // Gives the instructions of each call a file name of their own, which the
-  // text will show. The module has been optimized.
+  // Gives the instructions of each inlined call a distinct file name, which
+  // appears in the PTX. The module must be optimized already.
   explicit InlinedLines(llvm::Module &module);
 
-  // The PTX text of that module with inlined_at instead of those names.
+  // Returns the PTX text of that module with inlined_at instead of those names.
   std::string write(std::string_view ptx) const;
 
 private:

@@ -34,7 +34,7 @@ std::string placeOf(const llvm::Instruction &instruction) {
   return " (line " + std::to_string(loc.getLine()) + ")";
 }
 
-// Whether instruction selection has an answer. What it has none for ends the
+// Whether instruction selection has an answer. What it cannot select ends the
 // process, so it must not get there.
 bool selectable(const llvm::IntrinsicInst &call) {
   using namespace llvm;

@@ -1,4 +1,4 @@
-// codegen/gpu/emit/Ptx.h - a module of LLVM IR to PTX text.
+// codegen/gpu/emit/Ptx.h - compiles a module of LLVM IR to PTX text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,11 +18,11 @@ namespace tessera::codegen::gpu {
 
 struct PtxOptions {
   GpuTarget target;
-  // The one function the PTX exports.
+  // Name of the only function that the PTX exports.
   std::string entry;
   // Keep the optimized LLVM IR as text.
   bool keepLlvm = false;
-  // An edited module has been optimized before.
+  // False for an edited module, which is already optimized.
   bool optimize = true;
 };
 
@@ -33,15 +33,15 @@ struct PtxOutput {
   int64_t optimize = 0, emit = 0;
 };
 
-// Optimizes and emits the module, which is used up. The text depends on the
-// module only: files of line information are given by their last part, so that
-// it does not depend on where a checkout lies. Throws Error for what NVPTX has
-// no instructions for (functions of libm, calls of unknown functions) and for a
-// module that is broken; those are defects of ours, and say so.
+// Optimizes and emits the module, and consumes it. The text depends on the
+// module only: line information contains file names without folders, so that it
+// does not depend on the location of a checkout. Throws Error for operations
+// that NVPTX cannot select (libm functions, calls of unknown functions) and for
+// an invalid module. Both are compiler bugs, and the message reports them so.
 PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options);
 
-// The module of an edited stage `llvm`. Throws CompileError with the place in
-// it, also when it has no kernel of that name.
+// Parses the module of an edited stage `llvm`. Throws CompileError with the
+// position in the text if it is invalid or lacks the kernel options.entry.
 std::unique_ptr<llvm::Module> parseGpuLlvm(llvm::LLVMContext &context,
                                            const std::string &path,
                                            const std::string &text,

@@ -1,5 +1,4 @@
-// codegen/gpu/emit/RegisterLimit.h - how many registers ptxas may give a
-// thread.
+// codegen/gpu/emit/RegisterLimit.h - limits the registers per thread in ptxas.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,12 +11,11 @@
 
 namespace tessera::codegen::gpu {
 
-// ptxas knows neither how much shared memory a launch asks for nor how many
-// blocks an SM could hold, and guesses: it gives loads of a small kernel 148
-// registers where 32 do with as many instructions, and now and then gives up
-// and puts 33 KB of a large kernel on the stack, "32 registers". So it is asked
-// again with --minnctapersm, which bounds the registers. The PTX stays as it
-// is: it must not depend on which ptxas there is.
+// The result of ptxas. ptxas does not know the dynamic shared memory of a
+// launch and so not how many blocks fit on an SM. It may use 148 registers
+// where 32 suffice, or spill 33 KB of a large kernel. assembleForOccupancy()
+// therefore runs it again with --minnctapersm, which limits the registers. It
+// does not change the PTX, which must not depend on the installed ptxas.
 struct Assembled {
   ptx::Cubin cubin;
   uint32_t minBlocks = 0; // AssembleOptions::minBlocks; 0: none
@@ -30,22 +28,23 @@ struct RegisterLimitOptions {
   uint32_t threads = 0;     // per block
 };
 
-// The most blocks per SM that ptxas makes without a spill and with at most an
-// eighth more instructions than it wants; if it always spills, what spills
-// least. Depends on the text and the ptxas only. PTX that has a register
-// directive is assembled as it is. Throws what assemble() throws for the first
-// run; should a later one fail, what there is counts.
+// Returns the cubin for the most blocks per SM that ptxas reaches without
+// spills and with at most an eighth more instructions than without a limit. If
+// every run spills, returns the one that spills least. The result depends only
+// on the text and on ptxas. PTX with a register directive is assembled once,
+// without a limit. Throws what assemble() throws for the first run; if a later
+// run fails, the earlier results are used.
 Assembled assembleForOccupancy(const std::string &ptx,
                                const RegisterLimitOptions &options);
 
-// The same with a given ptxas, asked for so many blocks: for tests.
+// The same with a given assembler, which takes the number of blocks; for tests.
 using Assembler = std::function<ptx::Cubin(uint32_t minBlocks)>;
 Assembled assembleForOccupancy(const std::string &ptx,
                                const RegisterLimitOptions &options,
                                const Assembler &assembler);
 
-// Instructions in a cubin, of 16 bytes each since sm_70; 0 if it cannot be
-// read.
+// Returns the number of instructions in a cubin, which have 16 bytes each since
+// sm_70; 0 if the cubin cannot be read.
 uint64_t codeSize(const std::string &cubin);
 
 } // namespace tessera::codegen::gpu

@@ -12,14 +12,14 @@ class TargetMachine;
 
 namespace tessera::codegen::gpu {
 
-// The NVPTX back end for a target, one for each thread and target, made at the
-// first use. Shared pointers have 32 bits; products and sums are fused only
-// where both carry the contract flag. Throws tessera::Error when this LLVM has
-// no NVPTX.
+// Returns the NVPTX target machine for a target. The first use creates one per
+// thread and target. Shared memory pointers have 32 bits. Products and sums are
+// fused only if both have the contract flag. Throws tessera::Error if this LLVM
+// was built without NVPTX.
 llvm::TargetMachine &gpuTargetMachine(const GpuTarget &target);
 
-// Sets triple and data layout. A module that is filled with pointers into
-// shared memory needs this first: their size is part of the layout.
+// Sets the triple and the data layout. Call it before adding pointers to shared
+// memory: the data layout determines their size.
 void prepareGpuModule(llvm::Module &module, const GpuTarget &target);
 
 } // namespace tessera::codegen::gpu

@@ -1,5 +1,4 @@
-// codegen/gpu/emit/WholeConditions.h - one select for a condition of several
-// parts.
+// codegen/gpu/emit/WholeConditions.h - one select per compound condition.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,11 +9,11 @@ class Module;
 
 namespace tessera::codegen::gpu {
 
-/// LLVM's instruction selection makes `a and b ? x : y` a chain of two selects,
-/// one for each part. Predicates are joined for nothing: ptxas makes the `and`
-/// part of a comparison (ISETP.AND). Selects of 32-bit values under an `and` or
-/// `or` become `selp` as inline assembly, which selection leaves alone. To be
-/// run after optimization.
+/// Replaces selects of 32-bit values whose condition is an `and` or `or` by
+/// `selp` as inline assembly. Otherwise LLVM's instruction selection would
+/// split `a and b ? x : y` into two selects. One select is cheaper, because
+/// ptxas fuses the `and` into a comparison (ISETP.AND). Call it after
+/// optimization.
 void keepConditionsWhole(llvm::Module &module);
 
 } // namespace tessera::codegen::gpu
