@@ -18,10 +18,10 @@
 // divides every element. So a load may fetch min(c, d / size) elements of a
 // lane at once, as far as its mask is constant: see accessWidth().
 //
-// Integers wrap: of i32, 2^31 - 1 is followed by -2^31 in a run, too. That
-// tears the addresses made of them apart: a run of addresses rises by one
-// element but for jumps of 2^32 elements, which fall between aligned groups of
-// d / bytes. A vector access is aligned to its own size, so it has none.
+// Integers wrap: in a run of i32, -2^31 follows 2^31 - 1. The addresses
+// computed from such a run jump by 2^32 elements there. The jump is between
+// aligned groups of d / bytes elements. A vector access is aligned to its size,
+// so it never contains a jump.
 #pragma once
 
 #include "mlir/IR/Value.h"
@@ -47,43 +47,45 @@ struct AxisInfo {
     int64_t contiguity = 1, divisibility = 1, constancy = 1;
     bool operator==(const Axis &) const = default;
   };
-  /// One a dimension; one for a scalar, too.
+  /// One entry per dimension; a scalar has one entry.
   llvm::SmallVector<Axis, 3> axes;
-  /// The number that every element is.
+  /// The value of every element, if all are one known constant.
   std::optional<int64_t> constant;
-  /// Bounds of the elements, as signed numbers of their type: the whole type
-  /// for what may have wrapped.
+  /// Bounds of the elements as signed integers. A value that may have wrapped
+  /// has the bounds of its type.
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
 
   bool operator==(const AxisInfo &) const = default;
 };
 
-/// The largest divisor that is recorded; zero has it.
+/// The largest divisor that is recorded; it is also the divisor of zero.
 inline constexpr int64_t maxDivisor = int64_t(1) << 40;
 
-/// Of a module: its launches may have more than narrowGrid programs along x
-/// (support/GpuTarget.h).
+/// Unit attribute of a module whose launches may have more than narrowGrid
+/// programs along x (support/GpuTarget.h).
 inline constexpr llvm::StringLiteral kWideGridAttr = "tessera.wide_grid";
 
-/// Programs of a grid along an axis, at most.
+/// Returns the largest number of programs of a grid along an axis.
 int64_t mostPrograms(mlir::Operation *op, int64_t axis);
 
-/// Bytes of an element in memory (i1 has one), of a pointer its pointee's.
+/// Returns the bytes of an element in memory (1 for i1); for a pointer, those
+/// of its pointee.
 int64_t elementBytes(mlir::Type type);
 
-/// Facts about every value below an operation. Loops are iterated to a
-/// fixpoint, branches are joined. Nothing is updated when IR changes later.
+/// Computes facts about every value below an operation. Loops are iterated to a
+/// fixpoint, branches are joined. Later changes of the IR do not update it.
 class AxisInfoAnalysis {
 public:
   explicit AxisInfoAnalysis(mlir::Operation *root);
 
-  /// Facts about a value; the weakest for a value that is not known.
+  /// Returns the facts about a value; for an unknown value, the weakest facts.
   AxisInfo of(mlir::Value value) const;
 
-  /// How many neighbours along `dim` one access through `ptr` (a tensor of
-  /// pointers, or one) may take: a power of two, at most 16 bytes, aligned to
-  /// its size, under one bit of `mask`, which may be null.
+  /// Returns how many neighbours along `dim` one access through `ptr` (a
+  /// pointer or a tensor of pointers) may move: a power of two, at most 16
+  /// bytes, aligned to its size, with equal elements of `mask`, which may be
+  /// null.
   int64_t accessWidth(mlir::Value ptr, mlir::Value mask, int64_t dim) const;
 
 private:
@@ -92,7 +94,7 @@ private:
   void set(mlir::Value value, AxisInfo info);
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos;
-  /// What tile.assume says of values.
+  /// Facts that tile.assume states.
   llvm::DenseMap<mlir::Value, AxisInfo> assumed;
 };
 

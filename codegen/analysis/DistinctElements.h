@@ -1,4 +1,4 @@
-// codegen/analysis/DistinctElements.h - whether a tile names an address twice.
+// codegen/analysis/DistinctElements.h - whether a tile has equal pointers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -15,27 +15,27 @@
 
 namespace tessera::codegen {
 
-/// Addresses grow by `size` elements, `repetitions` times, or an
-/// unknown number of times.
+/// A step of addresses: they grow by `size` elements `repetitions` times.
+/// nullopt means an unknown number of times.
 struct KnownStep {
   uint64_t size;
   std::optional<int64_t> repetitions;
 };
 
-/// The constant steps along the axes of a tile of pointers, as far as `mask`
-/// (which may be null) lets pass.
+/// Returns the constant steps along the axes of a tile of pointers. Elements
+/// that `mask` (which may be null) excludes do not count.
 llvm::SmallVector<KnownStep> knownSteps(mlir::Value pointers,
                                         mlir::Value mask = {});
 
-/// Whether steps in several directions never lead to the same place: each is
-/// larger than all smaller ones together reach.
+/// True if different combinations of the steps never give the same address:
+/// each step is larger than the total reach of all smaller ones.
 bool areApart(llvm::SmallVector<KnownStep> steps);
 
-/// Whether no two elements of `pointers`, a tensor of pointers, are equal: sums
-/// of tile.range, each along another axis, times numbers that are the same for
-/// all elements. Numbers that are not constant are taken to be strides of a
-/// tensor whose elements do not overlap. False for what is loaded or computed
-/// in another way (division, masks, minima).
+/// True if no two elements of `pointers`, a tensor of pointers, are equal. The
+/// addresses must be sums of tile.range ops, each along another axis, times
+/// factors that are equal for all elements. Variable factors are assumed to be
+/// strides of a tensor whose elements do not overlap. Returns false for values
+/// that are loaded or computed in another way (division, masks, minima).
 bool hasDistinctElements(mlir::Value pointers);
 
 } // namespace tessera::codegen

@@ -1,4 +1,4 @@
-// codegen/analysis/ForwardWalk.h - what has happened before each operation.
+// codegen/analysis/ForwardWalk.h - forward data-flow analysis over scf.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -12,8 +12,9 @@
 
 namespace tessera::codegen {
 
-/// `State`: copyable; `bool join(const State &other)` adds what `other` has and
-/// says whether anything was new. States must have a largest one.
+/// `State` is copyable. `bool join(const State &other)` merges `other` into the
+/// state and returns true if the state changed. Chains of states must be
+/// finite.
 template <typename State>
 class ForwardWalk {
 public:
@@ -33,15 +34,16 @@ public:
   }
 
 protected:
-  /// Changes `state` from that before `op` to that after it. It may insert
-  /// operations before `op`.
+  /// Transfer function: updates `state` from before `op` to after it. It may
+  /// insert operations before `op`.
   virtual void visit(mlir::Operation *op, State &state) = 0;
 
-  /// Changes what one iteration of `loop` leaves to what the next one finds.
+  /// Updates the state between the end of one iteration and the next one's
+  /// start.
   virtual void carry(State &, mlir::Operation * /*loop*/) {}
 
-  /// Branches and loops hand `from` on as `to`: the results and the arguments
-  /// of their bodies.
+  /// Transfers facts about the values `from` to the values `to`, which control
+  /// flow defines: results of branches and loops, and arguments of loop bodies.
   virtual void hand(mlir::ValueRange /*from*/, mlir::ValueRange /*to*/,
                     State &) {}
 
@@ -65,7 +67,7 @@ private:
       walk(*loop.getBody(), iteration);
       State left = iteration;
       hand(loop.getYieldedValues(), loop.getResults(), left);
-      state.join(left); // The loop may run not at all.
+      state.join(left); // The loop may have no iterations.
       hand(loop.getYieldedValues(), loop.getRegionIterArgs(), iteration);
     });
   }
@@ -76,7 +78,7 @@ private:
     hand(loop.getInits(), loop.getBeforeArguments(), state);
     repeat(loop, state, [&](State &iteration) {
       walk(*loop.getBeforeBody(), iteration);
-      left = iteration; // The loop ends behind its condition.
+      left = iteration; // The loop exits after its condition.
       hand(passed, loop.getResults(), left);
       hand(passed, loop.getAfterArguments(), iteration);
       walk(*loop.getAfterBody(), iteration);

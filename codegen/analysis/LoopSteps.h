@@ -1,4 +1,4 @@
-// codegen/analysis/LoopSteps.h - whether iterations reach other addresses.
+// codegen/analysis/LoopSteps.h - whether iterations access other addresses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,12 +7,11 @@
 
 namespace tessera::codegen {
 
-/// Whether no thread's access through `pointers` by `op`, in one iteration of
-/// the loops around it, meets another thread's in another iteration: each loop
-/// moves the tile past itself or leaves it where it is. Steps that are not
-/// constant are taken to be strides that are large enough. False where the
-/// address does not grow evenly, or where two elements of the tile may be
-/// equal.
+/// True if no two threads access the same address through `pointers` by `op` in
+/// different iterations of the loops around it. Each loop must advance the tile
+/// by at least its size, or leave it unchanged. Variable steps are assumed to
+/// be strides that are large enough. Returns false if the address does not grow
+/// by equal steps, or if two elements of the tile may be equal.
 bool iterationsStayApart(mlir::Operation *op, mlir::Value pointers);
 
 } // namespace tessera::codegen

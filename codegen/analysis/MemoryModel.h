@@ -1,25 +1,26 @@
-// codegen/analysis/MemoryModel.h - what an operation does to memory, and when.
+// codegen/analysis/MemoryModel.h - memory effects and ordering of operations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program is one thread of control to its author and up to 1,024 threads on a
-// GPU. Passes that move accesses, share memory between values or put barriers
-// ask this file, and no list of their own, what an operation reads and writes:
+// For its author, a program is one thread of control. On a GPU, it is up to
+// 1,024 threads. Passes that move accesses, assign shared memory or insert
+// barriers query this file and do not keep separate lists of operations:
 //
-//   access      which memory: global, through a pointer; shared, in a buffer
-//   proxy       by which way: as the thread's own loads and stores (generic),
-//               or by a unit that copies while the thread goes on (async)
-//   completion  when it is done: before the thread's next operation, where a
-//               dot uses it, or when an async_wait lets its group pass
-//   scratch     whether the lowering may use shared memory for itself, and
-//               which barriers it then has
-//   order       whether threads meet at it, and whether it acquires or releases
-//               what other programs write
+//   access      the memory: global, through a pointer; shared, in a buffer
+//   proxy       generic: loads and stores of the thread; async: a unit that
+//               copies while the thread continues
+//   completion  when the access is complete: before the thread's next
+//               operation, at the dot that uses it, or after the async_wait
+//               for its group
+//   scratch     whether the lowering may use scratch in shared memory, and
+//               which barriers it then emits
+//   order       whether it is a barrier, and whether it acquires or releases
+//               with respect to other programs
 //
 // To add an operation: describe it in MemoryModel.cpp. The unit test
 // MemoryModelTest fails for an operation of the tile dialect without an entry,
 // and for an entry that contradicts the effects that ODS declares.
-// docs/compiler/memory-model.md shows who asks what.
+// docs/compiler/memory-model.md lists the passes and their queries.
 #pragma once
 
 #include "dialect/tile/TileDialect.h"
@@ -42,7 +43,7 @@ enum class Completion {
 };
 
 /// One access of an operation. `through` is a pointer, a tensor of pointers or
-/// a value of type !tile.smem; null: memory that is not known.
+/// a value of type !tile.smem. It is null if the memory is unknown.
 struct MemoryAccess {
   MemorySpace space;
   mlir::Value through;
@@ -50,27 +51,26 @@ struct MemoryAccess {
   Proxy proxy = Proxy::Generic;
   Completion completion = Completion::InOrder;
   bool atomic = false;
-  /// Of an atomic whose old element has no use and whose results do not depend
-  /// on its order among atomics of the same kind (sums of floats: up to
-  /// rounding).
+  /// The kind of an atomic whose old element is unused and whose result in
+  /// memory does not depend on the order of atomics of this kind (for float
+  /// sums: up to rounding). nullopt otherwise.
   std::optional<tile::AtomicKind> accumulates = std::nullopt;
 
-  /// Of one address; thread 0 alone writes there.
+  /// True for an access of one address. Only thread 0 writes there.
   bool isScalar() const {
     return through && !mlir::isa<mlir::RankedTensorType>(through.getType());
   }
-  /// Whether this access and `other` leave the same in memory in either order.
+  /// True if this access and `other` give the same memory in either order.
   bool commutesWith(const MemoryAccess &other) const;
 };
 
-/// How a lowering uses scratch, where its layouts need some: it waits for all
-/// threads of the block before it first writes there, and between writing and
-/// reading for all whose elements it reads; it does not wait after its last
-/// read.
+/// How a lowering uses scratch if its layouts need some. A barrier comes before
+/// its first write. Between writing and reading, each thread waits for the
+/// threads whose elements it reads. No barrier comes after the last read.
 enum class ScratchUse {
   None,
-  Waits,        // always has a `tile.barrier scratch` before it
-  MayOmitFirst, // where none is needed it has none; the second is the block's
+  Waits,        // a `tile.barrier scratch` always comes before it
+  MayOmitFirst, // that barrier only if needed; the second is for the block
 };
 
 /// The asynchronous copies that an operation orders.
@@ -80,48 +80,49 @@ struct MemoryBehavior {
   llvm::SmallVector<MemoryAccess, 2> accesses;
   ScratchUse scratch = ScratchUse::None;
   AsyncRole async = AsyncRole::None;
-  /// All threads of the block arrive before any goes on.
+  /// True if all threads of the block arrive before any thread continues.
   bool isBarrier = false;
-  /// It tells other programs what this one did before it: all earlier accesses
-  /// of all threads are done before.
+  /// Release semantics with respect to other programs: all earlier accesses of
+  /// all threads are complete before it.
   bool releases = false;
-  /// It tells this program what others did: an atomic that acquires, if its old
-  /// element is used, and a volatile load. No later load may be done before it;
-  /// after an atomic, no later access of any thread.
+  /// Acquire semantics with respect to other programs: an acquiring atomic
+  /// whose old element is used, and a volatile load. No later load may move
+  /// above it. For an atomic, this holds for all later accesses of all threads.
   bool acquires = false;
-  /// It writes where no other operation reads: the program's log.
+  /// True if it writes the program's log, which no operation reads.
   bool writesLog = false;
 
-  /// The access of global or shared memory. No operation has two of global
-  /// memory; of a dot's two reads of shared memory it is the first.
+  /// Returns the access of global or shared memory. An operation has at most
+  /// one access of global memory. For the two shared memory reads of a dot,
+  /// returns the first.
   std::optional<MemoryAccess> accessOf(MemorySpace space) const;
-  /// Whether it writes anywhere but to its scratch.
+  /// True if it writes memory other than its scratch.
   bool writes() const;
 };
 
-/// The behavior of `op` itself. What operations in its regions do is theirs:
-/// loops and branches have none of their own. An operation of another dialect
-/// says it by DescribesMemory, or has no effects by its MLIR interface, or may
-/// read and write all memory.
+/// Returns the behavior of `op` without the operations in its regions: loops
+/// and branches do not access memory. An operation of another dialect describes
+/// its behavior by DescribesMemory, or has no effects by its MLIR interface;
+/// otherwise it may read and write all memory.
 MemoryBehavior memoryBehaviorOf(mlir::Operation *op);
 
-/// Whether `op` has an entry of its own in MemoryModel.cpp.
+/// True if MemoryModel.cpp has an entry for `op`.
 bool hasMemoryEntry(mlir::Operation *op);
 
-/// The access by which `op` writes global memory, if it does.
+/// Returns the access by which `op` writes global memory; nullopt if none.
 std::optional<MemoryAccess> globalWriteOf(mlir::Operation *op);
 
-/// The operations whose tokens `tokens` may be, through branches and loops;
-/// null stands for one that is not known, tile.async_done is left out.
+/// Returns the operations that may have created `tokens`, through branches and
+/// loops. Null represents an unknown operation; tile.async_done is left out.
 llvm::SetVector<mlir::Operation *> tokenSources(mlir::ValueRange tokens);
 
-/// The copies that are done behind `wait`.
+/// Returns the copies that are complete after `wait`.
 llvm::SetVector<mlir::Operation *> awaitedCopies(tile::AsyncWaitOp wait);
 
-/// The load of a dot's operand that the dot itself does, slice by slice between
-/// its instructions: `operand` is a tile.smem_load, nobody else uses it, and
-/// between the two stands no region, nothing that writes memory and nothing
-/// that waits. Null when `operand` is none.
+/// Returns the load of a dot's operand if the dot can execute it, slice by
+/// slice between its instructions; else null. `operand` must be a
+/// tile.smem_load without other uses. Between the two, no operation may have a
+/// region, write memory or wait.
 tile::SmemLoadOp loadReadByDot(mlir::Value operand);
 
 } // namespace tessera::codegen

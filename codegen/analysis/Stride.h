@@ -9,21 +9,22 @@
 
 namespace tessera::codegen {
 
-/// The difference of neighbouring elements of `value`, an integer or pointer
-/// tensor, along `dim`: in elements for pointers. None if it is not a known
-/// constant; 0 also for floats that do not change. Looks through operations
-/// only, not through loops.
+/// Returns the difference of neighbouring elements of `value`, an integer or
+/// pointer tensor, along `dim`; for pointers, in elements. Returns nullopt if
+/// it is not a known constant, and 0 also for floats that do not change. Looks
+/// through operations but not through loops.
 std::optional<int64_t> strideAlong(mlir::Value value, int64_t dim);
 
-/// The integer that every element of `value` equals, if that is known.
+/// Returns the integer that every element of `value` equals; nullopt if
+/// unknown.
 std::optional<int64_t> constantOf(mlir::Value value);
 
-/// The dimension of the source of a trans, expand_dims, broadcast or unit
-/// reshape that dimension `dim` of its result runs along; none if the result
-/// does not change along it. `op` must be one of these.
+/// Returns the source dimension that corresponds to dimension `dim` of the
+/// result of `op`: a trans, expand_dims, broadcast or unit reshape. Returns
+/// nullopt if the result does not change along `dim`.
 std::optional<int64_t> sourceDim(mlir::Operation *op, int64_t dim);
 
-/// Whether `op` is a reshape that only adds or drops dimensions of size 1.
+/// True if `op` is a reshape that only adds or drops dimensions of size 1.
 bool isUnitReshape(mlir::Operation *op);
 
 } // namespace tessera::codegen
