@@ -34,8 +34,8 @@ std::string placeOf(const llvm::Instruction &instruction) {
   return " (line " + std::to_string(loc.getLine()) + ")";
 }
 
-// Whether instruction selection has an answer. What it cannot select ends the
-// process, so it must not get there.
+// True if instruction selection supports the call. LLVM ends the process for a
+// call that it cannot select, so such calls must not reach it.
 bool selectable(const llvm::IntrinsicInst &call) {
   using namespace llvm;
   const Type *type = call.getType()->getScalarType();

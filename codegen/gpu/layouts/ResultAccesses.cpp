@@ -11,7 +11,7 @@ namespace tessera::codegen::gpu {
 namespace {
 
 // Returns the dot whose accumulator is `value`, possibly through the result of
-// an `if`. Returns null if there is no such dot or `value` has other uses.
+// an `if`. Returns null if no dot does, or if `value` has other uses.
 tile::DotOp dotThatAddsTo(Value value) {
   if (!value.hasOneUse())
     return {};

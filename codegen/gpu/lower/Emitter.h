@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// One walk over the kernel in program order. A scalar is one LLVM value; a
-// tensor is a list of them, one for each register of its layout, the same list
-// for every thread: what differs between threads is the lane and the warp. An
-// operation family is one file of functions over this class (Families.h).
+// The emitter traverses the kernel once in program order. A scalar becomes one
+// LLVM value. A tensor becomes a list of LLVM values, one per register of its
+// layout. All threads execute the same code; only lane and warp differ. Each
+// operation family is a file of functions that use this class (Families.h).
 #pragma once
 
 #include "codegen/gpu/kernel/TileSizes.h"
@@ -23,18 +23,18 @@
 
 namespace tessera::codegen::gpu {
 
-/// One value a register; one for a scalar.
+/// One value per register of a thread; one value for a scalar.
 using Registers = llvm::SmallVector<llvm::Value *>;
 
 /// Address spaces of NVPTX.
 enum AddressSpace : unsigned { kGlobal = 1, kShared = 3 };
 
-/// What inline PTX does to memory.
+/// The memory effects of inline PTX.
 enum class MemoryUse {
   None,
-  Read, // may change places with other reads
-  // Also of what only reads but is ordered with other reads: volatile and
-  // relaxed loads.
+  Read, // may be reordered with other reads
+  // Includes loads that are ordered with other reads: volatile and relaxed
+  // loads.
   Write,
 };
 
@@ -46,68 +46,73 @@ public:
 
   // --- Values ---------------------------------------------------------------
 
-  /// The registers of `value`; the reference stays valid until set() of the
-  /// same value.
+  /// Returns the registers of `value`. The reference is valid until set() of
+  /// the same value.
   const Registers &get(mlir::Value value);
   llvm::Value *scalar(mlir::Value value);
   void set(mlir::Value value, Registers registers);
 
   // --- Types and layouts ----------------------------------------------------
 
-  /// Of an element in a register: pointers are ptr addrspace(1).
+  /// Returns the LLVM type of an element in a register. Pointers are ptr
+  /// addrspace(1).
   llvm::Type *typeOf(mlir::Type element);
-  /// ins register, lane, warp; outs dim0, dim1, ... Of a scalar: no bits of
-  /// tile, all lanes and warps are replicas. The reference stays valid as long
-  /// as the Emitter.
+  /// Returns the layout with inputs register, lane, warp and outputs dim0,
+  /// dim1,
+  /// ... The layout of a scalar has no output bits: all lanes and warps hold
+  /// replicas. The reference is valid as long as the Emitter.
   const layout::LinearLayout &layoutOf(mlir::Type type);
   int64_t numRegisters(mlir::Type type);
 
-  // --- Where this thread is -------------------------------------------------
+  // --- Position of this thread ----------------------------------------------
 
   llvm::Value *thread() { return threadValue; } // i32
   llvm::Value *lane() { return laneValue; }     // i32, 0 to 31
   llvm::Value *warp() { return warpValue; }     // i32
   int numWarps() const { return options.numWarps; }
 
-  /// The flat output word (LinearLayout::outStart) that lane and warp give:
-  /// i32, without what registers add. Registers are XORed in as constants.
+  /// Returns the contribution of lane and warp to the flat output word
+  /// (LinearLayout::outStart), as i32. Callers XOR that of a register as a
+  /// constant.
   llvm::Value *threadPart(const layout::LinearLayout &map);
-  /// The coordinates of register `index`, one i32 a tile dimension.
+  /// Returns the coordinates of register `index`, one i32 per tile dimension.
   Registers coordinates(const layout::LinearLayout &layout, int64_t index);
-  /// True for the one thread of all that hold the same elements; null when no
-  /// two threads do. What has effects happens there only.
+  /// Returns an i1 that is true for exactly one of the threads that hold the
+  /// same elements; null if no two threads do. Only that thread executes side
+  /// effects.
   llvm::Value *isFirstReplica(const layout::LinearLayout &layout);
-  /// Registers of `layout` that repeat an earlier one of the same lane are
-  /// given as that one's index; others as themselves.
+  /// Returns, per register of `layout`, the index of the first register of the
+  /// same lane with the same element: its own index if it repeats none.
   llvm::SmallVector<int64_t>
   registerSources(const layout::LinearLayout &layout);
 
   // --- Shared memory --------------------------------------------------------
 
-  /// ptr addrspace(3), `offset` bytes from the block's first.
+  /// Returns a ptr addrspace(3) to byte `offset` of the block's shared memory.
   llvm::Value *shared(int64_t offset);
-  /// Where the scratch of `op` starts (Scratch.h).
+  /// Returns the offset of the scratch of `op` in bytes (Scratch.h).
   int64_t scratchOffset(mlir::Operation *op);
-  /// bar.sync 0: all threads of the block.
+  /// Emits bar.sync 0, which all threads of the block execute.
   void barrier();
-  /// Before an operation first writes its scratch, unless it calls barrier()
-  /// there: the `tile.barrier scratch` that stands before it, if one does.
+  /// Emits the barrier of a `tile.barrier scratch` before the operation, if
+  /// there is one. Call it before the operation first writes its scratch,
+  /// unless that place calls barrier().
   void enterScratch();
-  /// bar.warp.sync of all lanes.
+  /// Emits bar.warp.sync of all lanes.
   void warpBarrier();
 
   // --- Instructions ---------------------------------------------------------
 
   llvm::Value *i32(int64_t value) { return b.getInt32(uint32_t(value)); }
-  /// Inline PTX. Without memory it may be moved and merged.
+  /// Emits inline PTX. With MemoryUse::None, LLVM may move and merge it.
   llvm::Value *assembly(llvm::StringRef text, const std::string &constraints,
                         llvm::ArrayRef<llvm::Value *> operands,
                         llvm::Type *result, MemoryUse memory);
   llvm::Value *intrinsic(llvm::Intrinsic::ID id,
                          llvm::ArrayRef<llvm::Value *> operands,
                          llvm::ArrayRef<llvm::Type *> overloads = {});
-  /// shfl.sync of a value of any element type; `kind` is Intrinsic::
-  /// nvvm_shfl_sync_{bfly,idx,up,down}_i32, `clamp` its last operand.
+  /// Emits shfl.sync of a value of any element type. `kind` is Intrinsic::
+  /// nvvm_shfl_sync_{bfly,idx,up,down}_i32, and `clamp` is its last operand.
   llvm::Value *shuffle(llvm::Intrinsic::ID kind, llvm::Value *value,
                        llvm::Value *other, int clamp);
   /// Calls `body` in a block that only threads with `condition` enter. A null
@@ -116,13 +121,13 @@ public:
   /// Emits the operations of a block up to its terminator.
   void emitBlock(mlir::Block &block);
   void emitOperation(mlir::Operation *op);
-  /// The terminator's operands, all registers in one list.
+  /// Returns the registers of all `values` in one list.
   Registers flatten(mlir::ValueRange values);
-  /// Gives `values` the registers of a flat list.
+  /// Sets the registers of `values` from a flat list.
   void unflatten(mlir::ValueRange values, llvm::ArrayRef<llvm::Value *> flat);
   llvm::SmallVector<llvm::Type *> flatTypes(mlir::TypeRange types);
 
-  /// Throws tessera::Error naming the place of `op`.
+  /// Throws tessera::Error with the source location of `op`.
   [[noreturn]] void unsupported(mlir::Operation *op, const std::string &what,
                                 const std::string &hint = {});
 
@@ -143,9 +148,9 @@ private:
   llvm::DenseMap<mlir::Location, llvm::DILocation *> locations;
   std::map<std::string, llvm::DIFile *> debugFiles;
   std::map<std::pair<std::string, std::string>, llvm::DISubprogram *> inlined;
-  // Callers keep references to what the two maps hold while they add to them,
-  // so each entry has a separate address: a DenseMap moves its entries when
-  // it grows.
+  // Callers keep references to values of the two maps while they insert others.
+  // A DenseMap moves its entries when it grows, so each value has a separate
+  // allocation.
   llvm::DenseMap<mlir::Value, std::unique_ptr<Registers>> values;
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<layout::LinearLayout>>
       layouts;
@@ -153,8 +158,8 @@ private:
   llvm::Value *threadValue = nullptr, *laneValue = nullptr,
               *warpValue = nullptr;
   llvm::GlobalVariable *sharedMemory = nullptr;
-  /// A `tile.barrier scratch` was met: the next operation emits it, after what
-  /// it computes in registers alone.
+  /// True after a `tile.barrier scratch`. The next operation emits the barrier,
+  /// after the instructions that only use registers.
   bool scratchBarrier = false;
 };
 

@@ -2,7 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each returns false for operations that are not of its family.
+// Each function emits `op` and returns true, or returns false if `op` is not of
+// its family.
 #pragma once
 
 namespace mlir {

@@ -1,4 +1,4 @@
-// codegen/gpu/lower/Lower.h - tile IR to LLVM IR for an NVIDIA GPU.
+// codegen/gpu/lower/Lower.h - lowers tile IR to LLVM IR for an NVIDIA GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,10 +18,10 @@ class ModuleOp;
 
 namespace tessera::codegen::gpu {
 
-/// LLVM IR of the one kernel of `module`, which has been through
-/// addMemoryPasses. The kernel has its tile name and takes its parameters in
-/// order: pointers to global memory, numbers as they are, i1 as i8. Throws
-/// tessera::Error, naming the place in the kernel, for what GPUs cannot do.
+/// Returns the LLVM IR of the only kernel of `module`, on which the passes of
+/// addMemoryPasses() have run. The kernel keeps its name and takes its
+/// parameters in order: pointers to global memory, numbers in their type, i1 as
+/// i8. Throws tessera::Error with a source location for unsupported operations.
 std::unique_ptr<llvm::Module> lowerToLlvm(mlir::ModuleOp module,
                                           llvm::LLVMContext &context,
                                           const GpuOptions &options);

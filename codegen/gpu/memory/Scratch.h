@@ -39,7 +39,7 @@ int64_t dotScratchBytes(mlir::Operation *op, const GpuOptions &options);
 using SharedPart = std::pair<int64_t, int64_t>;
 
 /// Returns the range that tessera-allocate-shared gave a buffer or the scratch
-/// of an operation; nullopt if it has none.
+/// of an operation; nullopt if it gave no range.
 std::optional<SharedPart> sharedPartOf(mlir::Operation *op);
 
 /// Throws tessera::Error if a buffer or scratch has no range, or if

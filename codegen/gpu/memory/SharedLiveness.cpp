@@ -18,7 +18,7 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 
 // Returns a block that writes the buffer before all other uses, so that no use
-// reads data of an earlier iteration. Returns null if there is no such block.
+// reads data of an earlier iteration. Returns null if no block does.
 static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
   for (Operation *writer : alloc->getUsers()) {
     auto access = memoryBehaviorOf(writer).accessOf(MemorySpace::Shared);

@@ -67,7 +67,7 @@ public:
     auto rmw = dyn_cast<tile::AtomicRMWOp>(op);
     return rmw && rmw.getKind() == AtomicKind::FAdd && bits == 16 && hasAdd();
   }
-  // The old elements of both; none when nobody reads them.
+  // Returns the old elements of both; null if no operation uses the result.
   Registers emitPair(llvm::Value *address, llvm::Value *low, llvm::Value *high,
                      llvm::Value *condition) {
     llvm::Value *old =
@@ -79,7 +79,8 @@ public:
     return {fromBits(halves[0]), fromBits(halves[1])};
   }
 
-  // The old element; 0 where `condition` is false. Null when nobody reads it.
+  // Returns the old element; 0 if `condition` is false at run time. Returns
+  // null if no operation uses the result.
   llvm::Value *emit(llvm::Value *address, llvm::ArrayRef<llvm::Value *> in,
                     llvm::Value *condition) {
     if (auto rmw = dyn_cast<tile::AtomicRMWOp>(op))
@@ -165,8 +166,8 @@ private:
     return "." + stringifyEnum(sem).str() + scope + ".global.";
   }
 
-  // atom, or red when nobody reads the result. Without a preset value the
-  // result is 0 where `condition` is false.
+  // Emits atom, or red if no operation uses the result. Without a preset value,
+  // the result is 0 if `condition` is false.
   llvm::Value *instruction(const std::string &name, llvm::Value *address,
                            llvm::ArrayRef<llvm::Value *> in,
                            llvm::Value *condition,
@@ -248,7 +249,7 @@ private:
     return result;
   }
 
-  // 16 bits: compare and swap until nobody else interferes.
+  // 16 bits: repeats compare-and-swap until no other thread interferes.
   llvm::Value *narrowLoop(AtomicKind kind, llvm::Value *address,
                           llvm::Value *operand, llvm::Value *condition) {
     auto &b = e.b;

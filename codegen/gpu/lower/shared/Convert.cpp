@@ -153,7 +153,7 @@ public:
       llvm::SmallVector<llvm::Value *> list;
       for (int64_t i = 0; i < parts; ++i)
         list.push_back(source[size_t(r | spreadBits(i, sources))]);
-      while (list.size() < size_t(32 / width)) // nobody looks at these
+      while (list.size() < size_t(32 / width)) // unused padding
         list.push_back(llvm::ConstantInt::get(list[0]->getType(), 0));
       words[size_t(r)] = packWord(e, list);
     }

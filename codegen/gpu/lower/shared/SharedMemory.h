@@ -1,9 +1,9 @@
-// codegen/gpu/lower/shared/SharedMemory.h - a warp's accesses of shared memory.
+// codegen/gpu/lower/shared/SharedMemory.h - emits accesses of shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executes layout::SharedAccess. Elements are integers of their width in memory
-// here (Bits), so that any of them can share a 32-bit word.
+// Emits the instructions of a layout::SharedAccess. Elements are integers of
+// their width in memory here (Bits), so that several can share a 32-bit word.
 #pragma once
 
 #include "codegen/gpu/lower/Emitter.h"
@@ -33,33 +33,33 @@ private:
   llvm::IntegerType *memory;
 };
 
-/// Integers of one width in a 32-bit word, the first in its lowest bits, and
-/// back. 32 / width of them; a single one of 32 bits is the word.
+/// Packs 32 / width integers of one width into a 32-bit word, the first in the
+/// lowest bits, and unpacks them. A single 32-bit integer is the word itself.
 llvm::Value *packWord(Emitter &e, llvm::ArrayRef<llvm::Value *> parts);
 Registers unpackWord(Emitter &e, llvm::Value *word, int width);
 
-/// Bit i of `index` at place bits[i].
+/// Returns a number whose bit bits[i] is bit i of `index`.
 int64_t spreadBits(int64_t index, llvm::ArrayRef<int> bits);
 
-/// The sum of `columns` whose bit is set in an i32.
+/// Emits the XOR of the `columns` whose bit is set in the i32 `index`.
 llvm::Value *linearPart(Emitter &e, llvm::ArrayRef<layout::Word> columns,
                         llvm::Value *index);
 
-/// What a number known at run time, a loop's counter, adds (XORs) to offsets: a
-/// column for each of its bits, in elements. No index: nothing.
+/// The contribution of a run-time value, such as an induction variable, to
+/// offsets: for each set bit of `index`, a column in elements is XORed to the
+/// offset. Null means no contribution.
 struct DynamicPart {
   llvm::Value *index = nullptr;
   llvm::SmallVector<layout::Word> columns;
 };
 
-/// The places that a map (register, lane, warp) -> offset names for this
-/// thread.
+/// The addresses of this thread in a map (register, lane, warp) -> offset.
 class SharedAddresses {
 public:
-  /// `base`: ptr addrspace(3) of offset 0; offsets count `unit` bytes.
+  /// `base` is the ptr addrspace(3) of offset 0. Offsets count `unit` bytes.
   SharedAddresses(Emitter &e, const layout::LinearLayout &map, int64_t unit,
                   llvm::Value *base, const DynamicPart &dynamic = {});
-  /// Of a register number.
+  /// Returns the address of register `index`.
   llvm::Value *at(int64_t index);
 
 private:
@@ -67,26 +67,26 @@ private:
   const layout::LinearLayout &map;
   int64_t unit;
   llvm::Value *base, *part;
-  /// Bits of byte offsets that lanes and warps change.
+  /// The bits of byte offsets that depend on the lane or the warp.
   layout::Word threads = 0;
   std::map<layout::Word, llvm::Value *> pointers;
 };
 
-/// Stores the registers of iteration `iteration` (0 where there is one) at
+/// Stores the registers of iteration `iteration` (0 if there is only one) at
 /// `base`.
 void storeShared(Emitter &e, const layout::SharedAccess &access,
                  llvm::ArrayRef<llvm::Value *> bits, int64_t iteration,
                  llvm::Value *base);
-/// Loads of the registers of an iteration, one instruction at a time.
+/// Emits the loads of an iteration's registers, one instruction at a time.
 class SharedLoad {
 public:
   /// `access` must outlive this.
   SharedLoad(Emitter &e, const layout::SharedAccess &access, int64_t iteration,
              llvm::Value *base, const DynamicPart &dynamic = {});
 
-  /// The instruction that loads a register.
+  /// Returns the number of the instruction that loads register `index`.
   int64_t instructionOf(int64_t index) const;
-  /// Fills in the registers of an instruction.
+  /// Emits an instruction and sets its registers in `bits`.
   void emit(int64_t instruction, llvm::MutableArrayRef<llvm::Value *> bits);
 
 private:
@@ -98,7 +98,7 @@ private:
   SharedAddresses places;
 };
 
-/// All of them.
+/// Emits the loads of all registers of an iteration.
 void loadShared(Emitter &e, const layout::SharedAccess &access,
                 llvm::MutableArrayRef<llvm::Value *> bits, int64_t iteration,
                 llvm::Value *base, const DynamicPart &dynamic = {});

@@ -18,8 +18,8 @@ class SmemTile {
 public:
   SmemTile(Emitter &e, tile::SmemLoadOp op);
 
-  /// Register `index` of the result; the instruction that loads it is emitted
-  /// when it is the first of its registers that somebody asks for.
+  /// Returns register `index` of the result. The first request for a register
+  /// of an instruction emits the instruction.
   llvm::Value *at(int64_t index);
   Registers all();
 
