@@ -39,7 +39,8 @@ static LLVM::AtomicBinOp binaryOf(tile::AtomicKind kind) {
   return LLVM::AtomicBinOp::xchg;
 }
 
-// 16-bit floats: compare and swap of their bits until nobody else interferes.
+// Emits an atomic on a 16-bit float: repeats compare-and-swap of its bits until
+// no other thread interferes.
 Value Emitter::atomicLoop(tile::AtomicKind kind, Value address, Value operand,
                           Type element) {
   Type bits = b.getI16Type();

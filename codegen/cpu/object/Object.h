@@ -23,10 +23,10 @@ struct ObjectOptions {
   // Keep the optimized LLVM IR and the assembly as text.
   bool keepLlvm = false;
   bool keepAsm = false;
-  // LLVM IR to emit in place of the module's; the path stands in messages. It
-  // is not optimized again.
+  // LLVM IR to emit instead of the module; messages contain the path. It is not
+  // optimized again.
   std::string llvmPath, llvmText;
-  // Assembly to assemble in place of the code of either.
+  // Assembly to assemble instead of the code of the module or of `llvmText`.
   std::string asmPath, asmText;
 };
 
