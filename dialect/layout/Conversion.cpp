@@ -161,7 +161,7 @@ static std::optional<ShufflePlan> planShuffle(const LinearLayout &from,
     sources.add(source[j]);
     known.push_back(wanted[j]);
   }
-  for (int j = 0; j < lanes; ++j) // lanes that nobody reads: anything
+  for (int j = 0; j < lanes; ++j) // lanes that no lane reads: any value
     if (sources.add(Word(1) << j))
       known.push_back(0);
     else
