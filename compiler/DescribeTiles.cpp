@@ -40,7 +40,7 @@ std::string layoutText(const layout::LinearLayout &map) {
   return text + ")";
 }
 
-// Null for what is no tile.
+// Returns null for a type other than a tile.
 Json tileOf(Type type) {
   ArrayRef<int64_t> shape;
   Type element;

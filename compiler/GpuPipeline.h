@@ -9,8 +9,8 @@
 
 namespace tessera::compiler {
 
-// One phase a line; for what is no pass of MLIR a few words. `tile` and
-// `layout` are texts for tessera-opt --pass-pipeline.
+// Returns one phase per line. `tile` and `layout` are texts for tessera-opt
+// --pass-pipeline; phases other than MLIR passes are described in a few words.
 std::string gpuPipelineText(const GpuTarget &target);
 
 } // namespace tessera::compiler

@@ -33,7 +33,7 @@ public:
   /// A note that does not end the compilation.
   virtual void note(DiagnosticId id, const SourceRange &range,
                     std::string message) = 0;
-  /// `value.name`, or nothing where there is no such attribute.
+  /// Returns `value.name`; nullopt if the attribute does not exist.
   virtual std::optional<Value> attribute(const Value &value,
                                          const std::string &name,
                                          const SourceRange &range) = 0;

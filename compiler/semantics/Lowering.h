@@ -260,7 +260,7 @@ private:
   const language::Program &program;
   const language::CompileRequest &request;
   std::vector<Diagnostic> *notes;
-  ValueLog *values; // null: nobody asks
+  ValueLog *values; // null if no caller wants the log
   Emitter emit;
   std::vector<Frame *> frames;
   std::map<std::vector<std::string>, std::unique_ptr<language::FunctionDef>>

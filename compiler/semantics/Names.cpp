@@ -40,7 +40,8 @@ bool isModule(std::string_view path) {
   return false;
 }
 
-// The registry's name for a member of a module; empty if it has none.
+// Returns the registry's name for a member of a module; empty if not
+// registered.
 std::string registryName(const std::string &module, const std::string &name) {
   if (module == "tl")
     return name;

@@ -2,9 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A descriptor becomes pointers and masks: what Triton makes of it where there
-// is no unit that copies tiles. Elements outside read as 0 or NaN and are not
-// written.
+// A descriptor becomes pointers and masks, as in Triton on targets without a
+// unit that copies tiles (TMA). Loads of elements outside of the tensor return
+// 0 or NaN; stores do not write them.
 #include "compiler/semantics/builtins/PointerAccess.h"
 
 #include "dialect/tile/TileDialect.h"

@@ -79,7 +79,7 @@ Value emitIsAtLeast(BuiltinCall &call) {
                             call.integer(0) * 10 + call.integer(1));
 }
 
-// A loop's condition with a wish for the compiler, which has none to fulfil.
+// Returns the loop's condition and ignores its optimization hint.
 Value emitCondition(BuiltinCall &call) { return call[0]; }
 
 } // namespace
