@@ -11,8 +11,8 @@
 
 namespace tessera::language {
 
-// A run-time parameter: `type` is its class ("*fp32", "i32"), "" where the C++
-// type has none.
+// A run-time parameter. `type` is its argument class ("*fp32", "i32"), or "" if
+// the C++ type has no class.
 struct CudaParameter {
   std::string name;
   std::string type;

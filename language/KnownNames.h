@@ -15,8 +15,8 @@ namespace tessera::language {
 // "`tl.float33`" of "triton.language.float33": as people write it.
 std::string quotedName(std::string_view path);
 
-// For a name of triton.language that is no type, the type it is close to: "did
-// you mean `tl.float32`?", else empty.
+// Returns a hint with the nearest type for an unknown type name of
+// triton.language, "did you mean `tl.float32`?"; empty if no type is near.
 std::string nearestTypeHint(std::string_view path);
 
 // What is wrong with the decorators that make a function one of triton's: a

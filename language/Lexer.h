@@ -77,7 +77,7 @@ LiteralResult readNumber(std::string_view text);
 // `prefix` is the length of the letters before the quote.
 LiteralResult readString(std::string_view text, size_t prefix);
 
-// Offset of the first byte that is no valid UTF-8, or npos.
+// Returns the offset of the first byte that is not valid UTF-8, or npos.
 size_t findInvalidUtf8(std::string_view text);
 
 } // namespace tessera::language

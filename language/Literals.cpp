@@ -345,7 +345,7 @@ private:
            "named characters are not supported", "use \\u and its number",
            true);
     } else {
-      out += '\\'; // as Python keeps what is no escape
+      out += '\\'; // Python keeps the backslash of unknown escapes
     }
   }
 

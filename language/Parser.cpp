@@ -149,8 +149,8 @@ void Parser::parseModuleBody(Module &module) {
            "write hints above the function that they are for");
 }
 
-// Hints inside of a statement belong to nothing. Those before a statement
-// that is no function wait for the next function.
+// Reports hints inside of a statement, which apply to no function. Hints before
+// a statement other than a function apply to the next function.
 void Parser::rejectHintsInside(uint32_t firstLine, uint32_t lastLine) {
   auto inside = [&](const HintComment &hint) {
     return hint.range.line > firstLine && hint.range.line <= lastLine;

@@ -17,7 +17,7 @@ namespace tessera::language {
 
 struct CompileRequest;
 
-// The text of a file, or none when there is no such file.
+// Returns the text of a file; nullopt if the file does not exist.
 using FileReader =
     std::function<std::optional<std::string>(const std::string &path)>;
 

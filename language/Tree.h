@@ -351,7 +351,7 @@ struct ImportFrom : StmtNode<StmtKind::ImportFrom> {
   using StmtNode::StmtNode;
   unsigned level = 0;      // number of leading dots
   std::string module;      // "" for `from . import x`
-  std::string name, alias; // alias equals name when there is no `as`
+  std::string name, alias; // alias equals name without an `as`
 };
 
 struct Parameter {

@@ -58,7 +58,7 @@ public:
   struct Function {
     const Lambda *lambda = nullptr;
     std::shared_ptr<const Scope> scope;
-    const FunctionDef *def = nullptr; // in place of a lambda
+    const FunctionDef *def = nullptr; // set instead of `lambda` for a function
   };
   // A function that kernels call, such as a @triton.jit function, by its name
   // at module level of a file.
@@ -132,7 +132,8 @@ public:
   Data data;
 };
 
-// "fp32" for "float32", "fp32" and so on; none for what is no dtype.
+// Returns "fp32" for "float32" or "fp32", and so on; nullopt for a name that is
+// not a dtype.
 std::optional<std::string> dtypeFromName(std::string_view name);
 // "float32" for "fp32": the name in triton.language.
 std::string dtypeLongName(std::string_view shortName);

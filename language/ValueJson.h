@@ -14,7 +14,7 @@
 
 namespace tessera::language {
 
-// Throws Error for lambdas, dicts and what else is no constexpr.
+// Throws Error for lambdas, dicts and other values that are not constexprs.
 Json toJson(const Value &value);
 // Throws Error on anything else than the above. `what` names the document.
 Value valueFromJson(const Json &json, const std::string &what);

@@ -72,7 +72,7 @@ struct Selection {
   int64_t lists(int64_t queryHeads, int64_t keyHeads) const;
   // Names that find() takes: those of the directive's integers.
   std::vector<std::string> names() const;
-  // Returns the integer with the name; null if there is no such integer.
+  // Returns the integer with the name; null if no integer has it.
   int64_t *find(std::string_view name);
   // Returns what is wrong with the values taken together.
   std::optional<Problem> problem() const;
