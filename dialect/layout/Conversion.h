@@ -2,9 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan is data: linear maps that say which register of which lane an element
-// comes from. Nothing here emits code; a code generator walks the plan, and the
-// tests execute it on numbers.
+// A plan is data: linear maps that give the source register and lane of each
+// element. codegen/gpu/lower emits code for a plan; the tests execute it on
+// numbers.
 #pragma once
 
 #include "dialect/layout/SharedSearch.h"
@@ -79,9 +79,9 @@ struct ConversionOptions {
   int64_t maxScratchBytes = int64_t(1) << 40;
 };
 
-// The cheapest plan. src and dst have ins among register, lane, warp (the last
-// two of equal size in both), the same outs, and hold every element.
-// LayoutError otherwise.
+// Returns the cheapest plan. src and dst have ins among register, lane, warp
+// (the last two of equal size in both), the same outs, and hold every element.
+// Throws LayoutError otherwise.
 ConversionPlan planConversion(const LinearLayout &src, const LinearLayout &dst,
                               const ConversionOptions &options = {});
 

@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which registers of a, b and acc are the fragments of which instruction. Only
-// the bases of the three layouts are looked at: whatever they are called, they
-// fit when the lanes of a and acc agree on rows, those of b and acc on columns,
-// and those of a and b on K (PTX ISA 9.7.14.5, "Matrix Fragments").
+// Maps registers of a, b and acc to the fragments of each instruction. The plan
+// depends only on the bases of the three layouts. They match if the lanes of a
+// and acc agree on rows, those of b and acc on columns, and those of a and b on
+// K (PTX ISA 9.7.14.5, "Matrix Fragments").
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"
@@ -41,12 +41,13 @@ struct MmaPlan {
   std::vector<int> results;
 };
 
-/// a: [.., M, K], b: [.., K, N], acc: [.., M, N]; or all of them turned, b
-/// taking the place of a. None when some instruction would need an element that
-/// its lane does not have.
+/// Returns the plan for a: [.., M, K], b: [.., K, N], acc: [.., M, N], or for
+/// the transposed product with a and b exchanged. Returns nullopt if an
+/// instruction would need an element that its lane does not hold.
 ///
-/// Any numbering of K that a and b share serves: the products are the same. Of
-/// tiles with fewer rows or columns than the instruction, lanes hold replicas.
+/// a and b may number K in any order that they share, because the sums are the
+/// same. If a tile has fewer rows or columns than the instruction, lanes hold
+/// replicas.
 std::optional<MmaPlan> planMma(const LinearLayout &a, const LinearLayout &b,
                                const LinearLayout &acc, const MmaShape &shape);
 
@@ -55,7 +56,7 @@ struct DotWords {
   explicit DotWords(const LinearLayout &acc, int kBits);
 
   int batch, m, n, k; // bits
-  /// What of acc's element names the row of a, the column of b.
+  /// Return the bits of acc's element that select the row of a or column of b.
   Word rowOf(Word acc) const { return acc & mask(batch + m); }
   Word columnOf(Word acc) const {
     return (acc & mask(batch)) | (acc >> (batch + m)) << (batch + k);

@@ -50,8 +50,8 @@ LinearLayout mmaOperandB(const std::vector<int64_t> &shape, const MmaTile &tile,
 // f64.
 int64_t naturalKWidth(int elementBits);
 
-// wgmma.m64nNk16 and its kin: 4 warps hold 16 rows each of the 64, a lane all
-// of N. warps {M, N}, M a multiple of 4.
+// The accumulator of wgmma.m64nNk16 and related instructions: 4 warps hold 16
+// of the 64 rows each. `warps` is {M, N}, with M a multiple of 4.
 LinearLayout wgmmaAccumulator(const std::vector<int64_t> &shape,
                               const std::vector<int64_t> &warps, int64_t n);
 

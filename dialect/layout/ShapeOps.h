@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each function takes the layout of an operand (register, lane, warp -> dim0,
-// dim1, ...) and gives a layout of the result under which the operation moves
-// nothing: the value in a register stays there and only gets new coordinates.
-// That is why none of them ever costs an instruction when layouts may be
-// chosen.
+// dim1, ...) and returns a layout of the result for which the operation moves
+// no data: each value stays in its register and gets new coordinates. With
+// these layouts, shape operations take no instructions.
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"
@@ -16,7 +15,7 @@ namespace tessera::layout {
 int rankOfTile(const LinearLayout &layout);
 std::vector<int64_t> shapeOf(const LinearLayout &layout);
 
-// Axis i of the result is axis order[i] of the operand.
+// Transposes: axis i of the result is axis order[i] of the operand.
 LinearLayout transpose(const LinearLayout &layout,
                        const std::vector<int> &order);
 // Same elements in row-major order (the last axis runs fastest).
@@ -34,11 +33,11 @@ struct SplitLayout {
   int registerBit; // 0: registers of the first half, 1: of the second
 };
 std::optional<SplitLayout> split(const LinearLayout &layout);
-// The axis projected away: what a reduction leaves (every place that took part
-// holds the result), and what an operand of expand_dims may have so that the
-// result has `layout`. Registers that would hold the same value are dropped.
+// Removes an axis. This is the layout of a reduction's result (every lane that
+// took part holds it) and of an expand_dims operand whose result has `layout`.
+// Registers that would hold the same value are dropped.
 LinearLayout slice(const LinearLayout &layout, int axis);
-// Without the register bits that only replicate inside a lane.
+// Removes the register bits that only replicate elements inside a lane.
 LinearLayout dropReplication(const LinearLayout &layout);
 
 } // namespace tessera::layout

@@ -1,4 +1,4 @@
-// dialect/layout/Share.h - what every lane holds, shared out among the lanes.
+// dialect/layout/Share.h - distributes replicated elements over lanes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,15 +9,15 @@
 
 namespace tessera::layout {
 
-/// `layout` with its last registers in the lanes whose bits are free: what
-/// replicas would each compute, lanes share. From `layout` to it a lane only
-/// chooses among its registers.
+/// Returns `layout` with its last register bits moved to lane bits that are
+/// free, so that lanes share the work instead of computing replicas. To convert
+/// from `layout`, each lane only selects among its registers.
 LinearLayout shareReplication(const LinearLayout &layout);
 
-/// The result of a reduction along `axis` of a tile in `operand`, of which the
-/// lanes that combined their parts hold a share each instead of all of it. None
-/// where parts of a row lie in different warps or at places that move along
-/// other axes too, or where there is nothing to share.
+/// Returns the result layout of a reduction along `axis` of a tile in `operand`
+/// in which each lane of a row holds a share of the results instead of all.
+/// Returns nullopt if a row is in several warps, if its lanes also differ along
+/// other axes, or if there are no results to share.
 std::optional<LinearLayout> scatteredSlice(const LinearLayout &operand,
                                            int axis);
 

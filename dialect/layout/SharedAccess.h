@@ -17,10 +17,10 @@ enum class AccessKind : uint8_t {
   LdmatrixTrans, // the same, each 8x8 matrix transposed; 16-bit elements
 };
 
-// How a warp moves its part of a tile. Register numbers are made of three
-// groups of bits: `vectorBits` (one lane's elements of one instruction, or the
-// elements packed into a register of ldmatrix), the rest `repeatBits` (one
-// instruction each), and `iterationBits` (left out here: one iteration each).
+// How a warp loads or stores its elements of a tile. Register numbers consist
+// of three groups of bits: `vectorBits` select one lane's elements of one
+// instruction (or those packed into a register of ldmatrix), `repeatBits` the
+// instruction, and `iterationBits` the iteration.
 struct SharedAccess {
   AccessKind kind = AccessKind::Vector;
   int elementBits = 32;
@@ -34,14 +34,14 @@ struct SharedAccess {
   // for vectorBits and iterationBits. For ldmatrix lane 8 i + r passes row r of
   // matrix i, so here the matrices' repeatBits are zero too.
   LinearLayout address;
-  // Rows of 128 bytes that meet in one bank in the worst phase: 1 is free of
+  // Rows of 128 bytes that share a bank in the worst phase; 1 means no bank
   // conflicts.
   int ways = 1;
 
   int bytesPerLane() const;
   // Instructions of one warp in one iteration.
   int instructions() const;
-  // Passes over the banks that these instructions take.
+  // Wavefronts (passes over the banks) that these instructions take.
   int wavefronts() const;
   // 32-bit permutes around them. Elements narrower than a register lie in
   // registers as their lowest register bits say; a vector of other neighbours

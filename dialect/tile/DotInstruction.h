@@ -1,9 +1,9 @@
-// dialect/tile/DotInstruction.h - what computes a dot on a GPU.
+// dialect/tile/DotInstruction.h - the instruction of a dot on a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only table of tensor-core instructions. tessera-dot-instructions asks it
-// once for each dot; later passes and the lowering read the attribute.
+// The only table of tensor-core instructions. tessera-dot-instructions queries
+// it once per dot; later passes and the lowering read the dot's attribute.
 #pragma once
 
 #include "dialect/layout/MmaPlan.h"
@@ -15,29 +15,31 @@ namespace tessera::tile {
 
 struct DotChoice {
   DotInstruction instruction = DotInstruction::Fma;
-  std::optional<FmaReason> reason; // only of Fma
+  std::optional<FmaReason> reason; // set only for Fma
 };
 
-/// What should compute `dot`, by its types, its precision, how many products it
-/// sums and, where its tensors have layouts, by these. Rows and columns may be
-/// fewer than the instruction's: lanes that are left over hold replicas.
+/// Returns the instruction for `dot`, from its types, its precision, the size
+/// of K and, if its tensors have layouts, the layouts. A dot may have fewer
+/// rows and columns than the instruction: surplus lanes then hold replicas.
 DotChoice chooseInstruction(DotOp dot);
 
-/// The instruction for such elements; none where tensor cores have none.
+/// Returns the tensor-core instruction for elements of the type; nullopt if
+/// tensor cores do not support them.
 std::optional<DotInstruction> mmaFor(mlir::Type element, Precision precision);
 
-/// Of an instruction of tensor cores; none of Fma.
+/// Returns the shape of a tensor-core instruction; nullopt for Fma.
 std::optional<layout::MmaShape> shapeOf(DotInstruction instruction);
 
-/// The shape of what `dot` has been given; none of Fma and before
+/// Returns the shape of the instruction of `dot`; nullopt for Fma and before
 /// tessera-dot-instructions.
 std::optional<layout::MmaShape> mmaShapeOf(DotOp dot);
 
-/// Its fragments, once its tensors have layouts and its instruction is one of
-/// tensor cores: the verifier has seen that they exist.
+/// Returns the fragments of `dot`. Its tensors must have layouts and its
+/// instruction must be one of tensor cores; the verifier checks that a plan
+/// exists.
 layout::MmaPlan mmaPlanOf(DotOp dot);
 
-/// The attributes fit the types and layouts; see DotOp::verify.
+/// Verifies that the attributes fit the types and layouts; see DotOp::verify.
 mlir::LogicalResult verifyInstruction(DotOp dot);
 
 } // namespace tessera::tile

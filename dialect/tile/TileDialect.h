@@ -37,11 +37,11 @@ inline constexpr int64_t kMaxTileElements = 1 << 20;
 /// integers, of the address in bytes for pointers.
 inline constexpr llvm::StringLiteral kDivisibilityAttr = "tile.divisibility";
 
-/// Operation attribute (i64): where in shared memory its scratch starts, in
-/// bytes.
+/// Operation attribute (i64): the offset in shared memory, in bytes, of the
+/// operation's scratch or buffer.
 inline constexpr llvm::StringLiteral kScratchOffsetAttr = "tile.scratch";
 
-/// The words of an enumeration of the dialect whose values count from 0.
+/// Returns the names of all values of a dialect enumeration that counts from 0.
 template <typename Enum>
 llvm::SmallVector<llvm::StringRef> wordsOf() {
   llvm::SmallVector<llvm::StringRef> words;
@@ -53,23 +53,26 @@ llvm::SmallVector<llvm::StringRef> wordsOf() {
   }
 }
 
-/// `type` itself, or the element type of a tensor.
+/// Returns the element type of a tensor; `type` itself for a scalar.
 mlir::Type elementType(mlir::Type type);
 
-/// Bytes of an element in memory, global or shared: i1 takes one, pointers
-/// eight.
+/// Returns the bytes of an element in global or shared memory: 1 for i1, 8 for
+/// pointers.
 int64_t bytesInMemory(mlir::Type element);
 
-/// The layout of a tensor; null for scalars and before layouts are assigned.
+/// Returns the layout of a tensor; null for scalars and before
+/// tessera-assign-layouts.
 LinearAttr layoutOf(mlir::Type type);
 
-/// Shape of a tensor; empty for a scalar.
+/// Returns the shape of a tensor; empty for a scalar.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 
-/// A scalar or tensor of `element` in the shape and layout of `like`.
+/// Returns a scalar or tensor type of `element` with the shape and layout of
+/// `like`.
 mlir::Type withElementType(mlir::Type like, mlir::Type element);
 
-/// The type of values behind `pointer`, a pointer or a tensor of pointers.
+/// Returns the type of the values that a load through `pointer`, a pointer or a
+/// tensor of pointers, gives.
 mlir::Type pointeeValueType(mlir::Type pointer);
 
 } // namespace tessera::tile

@@ -7,11 +7,11 @@
 
 namespace tessera::tile {
 
-/// A tensor has static power-of-two dimensions and at most kMaxTileElements
-/// elements; scalars pass.
+/// Verifies that a tensor has static power-of-two dimensions and at most
+/// kMaxTileElements elements. Accepts scalars.
 mlir::LogicalResult verifyTileShape(mlir::Operation *op, mlir::Type type);
 
-/// 0 <= axis < rank.
+/// Verifies 0 <= axis < rank.
 mlir::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, int64_t rank);
 
 /// Encodings of the operation's tensors: none, or those that its lowering can
