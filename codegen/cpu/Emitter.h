@@ -1,11 +1,11 @@
-// codegen/cpu/Emitter.h - writes the loops of one kernel.
+// codegen/cpu/Emitter.h - emits the loops of one kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The emitter walks the kernel in program order. Scalars are cloned; a virtual
-// tensor emits nothing; a buffered tensor, a store, a reduction, a dot is a
-// "root": a loop nest in whose body `evaluate` computes the operands, lane
-// vector by lane vector, from buffers, memory and scalars.
+// The emitter traverses the kernel in program order. It clones scalars and
+// emits nothing for virtual tensors. A "root" (a buffered tensor, store,
+// reduction or dot) becomes a loop nest. In its body, `evaluate` computes the
+// operands, one vector of lanes at a time, from buffers, memory and scalars.
 #pragma once
 
 #include "codegen/analysis/AxisInfo.h"
@@ -89,7 +89,7 @@ private:
   void materializeJoin(tile::JoinOp op, const View &view, int lane);
   mlir::Value loadEverySecond(const View &view, mlir::Value address,
                               int64_t width);
-  /// As many vectors as each has elements, turned over.
+  /// Transposes an n x n tile held in n vectors of n lanes.
   void transposeVectors(llvm::MutableArrayRef<mlir::Value> rows);
   void copy(const View &from, const View &to, mlir::Type tensor);
   /// Writes `value`, buffered or not, to `view`.
@@ -184,7 +184,8 @@ private:
   void emitSort(tile::SortOp op);
   void sortVectors(tile::SortOp op, const View &view, int64_t rows);
   void sortElements(tile::SortOp op, const View &view);
-  /// Whether `x` comes behind `y` in ascending order: scalars or vectors.
+  /// Returns an i1, or a vector of i1, that is true if `x` is after `y` in
+  /// ascending order.
   mlir::Value comesLater(tile::SortOp op, mlir::Value x, mlir::Value y);
 
   // PrintAssert.cpp: callbacks of the runtime

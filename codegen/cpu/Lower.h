@@ -32,13 +32,13 @@ struct CpuOptions {
 /// Options that fit `target`.
 CpuOptions cpuOptionsFor(const CpuTarget &target);
 
-/// Replaces the one func.func of `module` by loops and vectors: a function
-/// `tessera_entry` on LLVM pointers whose body is arith, math, scf and llvm
-/// operations. Throws tessera::Error, naming the place in the kernel, for what
-/// the CPU back end does not do.
+/// Replaces the only func.func of `module` by a function `tessera_entry` on
+/// LLVM pointers, whose body has loops and vectors of arith, math, scf and llvm
+/// operations. Throws tessera::Error with a source location for operations that
+/// the CPU back end does not support.
 void lowerToLoops(mlir::ModuleOp module, const CpuOptions &options);
 
-/// The same down to the LLVM dialect, ready for translation.
+/// Lowers the module to the LLVM dialect, ready for translation to LLVM IR.
 void lowerToCpu(mlir::ModuleOp module, const CpuOptions &options);
 
 } // namespace tessera::codegen::cpu

@@ -1,10 +1,10 @@
-// codegen/cpu/plan/Plan.h - which tensors live in scratch memory, and where.
+// codegen/cpu/plan/Plan.h - chooses the tensors to store in scratch memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor is either virtual (its expression is evaluated again inside the loop
-// nest of whatever consumes it) or buffered (evaluated once, where it stands in
-// the program, into scratch memory). The plan decides; it changes nothing.
+// A virtual tensor is evaluated again inside the loop nest of each consumer. A
+// buffered tensor is evaluated once, at its position in the program, and stored
+// in scratch memory. The plan decides which; it does not change the IR.
 #pragma once
 
 #include "dialect/tile/TileDialect.h"
