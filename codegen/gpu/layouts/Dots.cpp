@@ -21,7 +21,7 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// Warps along each axis of the instruction's result.
+// Returns the number of warps along each axis of the instruction's result.
 std::vector<int64_t> warpsOf(ArrayRef<int64_t> shape, const MmaShape &mma,
                              const DotRoles &roles, int numWarps) {
   size_t rank = shape.size();
@@ -31,19 +31,19 @@ std::vector<int64_t> warpsOf(ArrayRef<int64_t> shape, const MmaShape &mma,
   if (roles.rows && roles.rows >= roles.columns) {
     rows = std::min<int64_t>(numWarps, m);
   } else if (roles.columns) {
-    // What comes from another dot's rows comes 16 to a warp.
+    // Columns that are rows of another dot's instruction come 16 per warp.
     if (roles.chained && mma.m == 16)
       n = std::max<int64_t>(1, shape[rank - 1] / mma.m);
     rows = numWarps / std::min<int64_t>(numWarps, n);
     if (roles.chained)
       rows = std::min(rows, m);
   } else {
-    // The least of m / rows (of A) and n / columns (of B) that a warp reads.
+    // Minimizes the rows of A and columns of B that a warp reads.
     auto cost = [&](int64_t r) {
       int64_t c = numWarps / r;
       return std::max<int64_t>(1, m / r) * mma.m +
              std::max<int64_t>(1, n / c) * mma.n +
-             // Warps that only repeat what others do.
+             // A penalty for warps that hold only replicas.
              (r > m ? (r / m) * 4096 : 0) + (c > n ? (c / n) * 4096 : 0);
     };
     for (int64_t r = 1; r <= numWarps; r *= 2)

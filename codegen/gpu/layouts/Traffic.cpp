@@ -1,4 +1,4 @@
-// codegen/gpu/layouts/Traffic.cpp - what accesses cost in a layout.
+// codegen/gpu/layouts/Traffic.cpp - memory traffic of accesses in a layout.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Traffic.h"
@@ -72,7 +72,7 @@ Traffic trafficOf(const LinearLayout &layout, const AccessPattern &pattern) {
   if (dim != pattern.axis)
     run = 1;
   run = std::max<int64_t>(1, std::min(run, 16 / pattern.bytes));
-  // Registers that repeat others are not accessed again.
+  // Counts only registers that do not replicate others.
   layout::Span seen;
   int64_t registers = 1;
   for (Word column : layout.columns(Dim::Register))
@@ -84,8 +84,8 @@ Traffic trafficOf(const LinearLayout &layout, const AccessPattern &pattern) {
   for (int bit = 0; bit < layout.inBits(Dim::Warp); ++bit)
     warps *= isCopy(Dim::Warp, bit) ? 1 : 2;
 
-  // The sectors of one request: what its lanes' first bytes lie in; a lane's 16
-  // bytes lie in one sector when they start at a multiple of 16.
+  // Counts the sectors of one request by the first byte of each lane: 16
+  // aligned bytes are always in one sector.
   std::set<int64_t> sectors;
   std::vector<Word> lanes = layout.columns(Dim::Lane);
   for (unsigned lane = 0; lane < 1u << lanes.size(); ++lane) {
@@ -101,7 +101,7 @@ Traffic trafficOf(const LinearLayout &layout, const AccessPattern &pattern) {
     int64_t address = 0;
     for (auto [d, index] : llvm::enumerate(layout.outCoordinates(flat))) {
       std::optional<int64_t> stride = pattern.strides[d];
-      // Far apart, and for each axis elsewhere.
+      // Unknown strides give addresses that are far apart, also between axes.
       address += stride ? index * *stride * pattern.bytes
                         : index << (20 + 14 * std::min<size_t>(d, 2));
     }
