@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-// The value of a parameter: a pointer, a number or None (nullptr), or a tuple
-// of such values.
+// Holds the value of a parameter: a pointer, a number, None (nullptr), or a
+// tuple of such values.
 class ArgumentValue {
 public:
   struct Tuple;
@@ -29,15 +29,15 @@ public:
   ArgumentValue(T value) : data(integer(value)) {}
   template <std::floating_point T>
   ArgumentValue(T value) : data(Arg(double(value))) {}
-  // The values of a tuple, in the order of its fields.
+  // Makes a tuple from values in the order of its fields.
   ArgumentValue(std::initializer_list<ArgumentValue> values);
-  // The values of a NamedTuple, by the names of its fields.
+  // Makes a NamedTuple from pairs of a field's name and its value.
   static ArgumentValue
   fields(std::vector<std::pair<std::string, ArgumentValue>> values);
 
-  // Null for a tuple.
+  // Returns the single value, or null for a tuple.
   const Arg *value() const { return std::get_if<Arg>(&data); }
-  // Null for a value that is not a tuple.
+  // Returns the tuple, or null for a single value.
   const Tuple *tuple() const;
 
 private:
@@ -66,15 +66,16 @@ class Arguments {
 public:
   explicit Arguments(Kernel kernel);
 
-  // Gives a parameter its value, or a value of a tuple: "q.ptr". A compile-time
-  // value of a tuple goes to constexprs(). Throws Error for a name that the
-  // kernel does not have, with the nearest one, for a name that has a value
-  // already, for a tuple that has other values than the parameter, and for a
-  // tuple where the parameter is one value.
+  // Sets a parameter, or a field of a tuple: "q.ptr". A compile-time field of a
+  // tuple goes to constexprs(). Throws Error if the kernel does not have the
+  // name (the message suggests the nearest one), if the name is already set, if
+  // a tuple's fields differ from the parameter's, and if a tuple is given for a
+  // single value.
   Arguments &set(std::string_view name, const ArgumentValue &value);
 
-  // All arguments in the order of Kernel::parameters(); those that are not set
-  // have their defaults. Throws Error that names the missing ones.
+  // Returns all arguments in the order of Kernel::parameters(); arguments that
+  // are not set have their defaults. Throws Error that names the missing
+  // arguments.
   std::vector<Arg> list() const;
   const Constexprs &constexprs() const { return known; }
 

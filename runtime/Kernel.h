@@ -1,4 +1,5 @@
-// runtime/Kernel.h - kernels: found, specialized, compiled when needed, run.
+// runtime/Kernel.h - finds, specializes, compiles and launches kernels; the
+// public interface of the runtime.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -29,16 +30,16 @@ class LaunchDevice;
 struct LaunchEntry;
 } // namespace runtime
 
-// Memory of elements of one type.
+// An address of device or host memory with elements of one type.
 struct Pointer {
   static constexpr size_t unknown = SIZE_MAX;
 
   void *address = nullptr;
   DType type = DType::FP32;
-  // Memory that the kernel may touch: from the address on, and before it
-  // (negative strides). The cpu does not look at it; the simulator checks every
-  // access against it, and lets a pointer of unknown size touch the whole
-  // mapping of the process that it points into.
+  // Number of bytes that the kernel may access from the address on, and before
+  // it (for negative strides). The cpu ignores both. The simulator checks every
+  // access against them; for an unknown size it allows the process's complete
+  // memory mapping that contains the address.
   size_t bytes = unknown;
   size_t bytesBefore = 0;
 };
@@ -49,8 +50,8 @@ using Arg =
     std::variant<std::nullptr_t, Pointer, int64_t, double, bool, uint64_t>;
 using Grid = std::array<uint32_t, 3>;
 
-// What kernels run on. A handle is found by its name once (findDevice()) and
-// serves every launch; the empty one stands for defaultDevice().
+// Identifies a device. findDevice() looks up the name once; the handle then
+// serves every launch. The empty handle means defaultDevice().
 class DeviceHandle {
 public:
   DeviceHandle() = default;
@@ -63,64 +64,67 @@ public:
 private:
   const runtime::LaunchDevice *device = nullptr;
 };
-// "cpu", "sim:sm_80" ... Throws Error for an unknown device, with the nearest
-// name, and for one that this build cannot run on.
+// Returns the device of a name: "cpu", "sim:sm_80" ... Throws Error for an
+// unknown device, with the nearest name, and for a device that this build
+// cannot use.
 DeviceHandle findDevice(const std::string &name);
 
 struct LaunchOptions {
-  // None: what the kernel's first configuration says.
+  // nullopt: the value of the kernel's first configuration.
   std::optional<int64_t> numWarps, numStages;
   DeviceHandle device;
-  // A CUstream of the device cuda, on which the launch is put; null: the
-  // default stream. Other devices have none.
+  // The CUstream of the device cuda on which the launch is enqueued; null: the
+  // default stream. Other devices ignore it.
   void *stream = nullptr;
-  // Code for a grid of more than 2^21 programs along x (docs/numerics.md).
-  // Kernel::launch() sees to it itself.
+  // Requests code for a grid of more than 2^21 programs along x
+  // (docs/numerics.md). Kernel::launch() sets it when it is needed.
   bool wideGrid = false;
-  // Tokens of the longest sequence; 0: not known. Tuned configurations are
-  // chosen by it, no kernel sees it.
+  // Number of tokens of the longest sequence; 0: unknown. The lookup of tuned
+  // configurations uses it; the kernel does not receive it.
   int64_t sequence = 0;
-  // False: configurations of tables are not asked for.
+  // False: the launch does not look up tuned configurations.
   bool tuned = true;
 };
 
-// Of the same machine the device whose arguments are the host's memory:
-// "cuda:check" for "cuda", whose are the GPU's; others are their own.
+// Returns the device of the same machine whose pointer arguments are host
+// memory: "cuda:check" for "cuda", whose pointers are GPU memory. Returns
+// `name` for all other devices.
 std::string hostMemoryDevice(const std::string &name);
 
-// What launches run on that name no device: TESSERA_DEVICE ("cpu" without it)
-// until setDefaultDevice() was called. Throws Error for an unknown device, and
-// for one that this build cannot run on.
+// Returns the device of launches that do not name one: the device passed to
+// setDefaultDevice(), else TESSERA_DEVICE, else "cpu". Throws Error for an
+// unknown device, and for a device that this build cannot use.
 const std::string &defaultDevice();
 void setDefaultDevice(const std::string &device);
-// The names of all devices, cpu first.
+// Returns the names of all devices, cpu first.
 std::vector<std::string> deviceNames();
-// What kernels are compiled for on a device: hostTarget() for cpu, "sm_80" for
-// sim:sm_80. Throws Error.
+// Returns the target that kernels of a device are compiled for: hostTarget()
+// for cpu, "sm_80" for sim:sm_80. Throws Error.
 std::string deviceTarget(const std::string &device);
 
-// A kernel of a file: of tiles (.py), or of CUDA C++ (.cu), which only GPU
-// devices run and whose constexprs are its -D definitions. Copies share what
-// was compiled; all methods may be called from several threads.
+// A kernel of a file in the tile language (.py) or in CUDA C++ (.cu). Only GPU
+// devices run CUDA C++; its constexprs become -D definitions. Copies share the
+// compiled code. All methods are thread-safe.
 class Kernel {
 public:
-  // "kernels/..." names a kernel of this build: TESSERA_KERNELS, else `kernels`
-  // or `share/tessera/kernels` above library or program, before the current
-  // folder. Other relative paths are looked for in the current folder first.
-  // One file and name gives one kernel per process. Throws Error, or
-  // CompileError for text that does not parse.
+  // Returns the kernel `name` of a file. A path "kernels/..." names a kernel of
+  // this build: it is searched in TESSERA_KERNELS, else in `kernels` or
+  // `share/tessera/kernels` above the library or program, and last in the
+  // current folder. Other relative paths are searched in the current folder
+  // first. Equal files and names give the same kernel within a process. Throws
+  // Error, and CompileError for text that does not parse.
   static Kernel fromFile(const std::string &path, const std::string &name);
   static Kernel fromSource(std::string text, const std::string &name,
                            const std::string &path = "<source>");
 
   const std::string &name() const;
-  // Names of the parameters that take an Arg, in signature order.
+  // Returns the names of the parameters that take an Arg, in signature order.
   const std::vector<std::string> &parameters() const;
 
   // Runs grid[0] x grid[1] x grid[2] programs and waits for them. `args` are
   // the non-constexpr parameters in signature order; missing constexprs come
-  // from the kernel's configuration, heuristics and defaults. Compiles first
-  // what was not compiled yet. Throws Error.
+  // from the kernel's configuration, heuristics and defaults. Compiles the
+  // specialization on its first launch. Throws Error.
   void launch(const Grid &grid, const std::vector<Arg> &args,
               const Constexprs &constexprs = {},
               const LaunchOptions &options = {}) const;
@@ -129,21 +133,21 @@ public:
   void prepare(const std::vector<Arg> &args, const Constexprs &constexprs = {},
                const LaunchOptions &options = {}) const;
 
-  // The constexprs a launch would use, all of them. Devices have configurations
-  // of their own: the hint cpu(...) is for cpu, and for others where the kernel
-  // has no decorator with any.
+  // Returns all constexprs that a launch would use. The configuration depends
+  // on the device: cpu uses the hint cpu(...), and so do other devices if the
+  // kernel's decorator has no configuration.
   Constexprs configuration(const std::vector<Arg> &args,
                            const Constexprs &constexprs = {},
                            const LaunchOptions &options = {}) const;
 
-  // What would be compiled for such a launch.
+  // Returns the request that such a launch would send to the compiler.
   language::CompileRequest
   compileRequest(const std::vector<Arg> &args,
                  const Constexprs &constexprs = {},
                  const LaunchOptions &options = {}) const;
 
   struct State;
-  // What the runtime knows of the kernel, for this library's own components.
+  // Returns the kernel's internal state, for components of this library.
   const State &internals() const { return *state; }
 
 private:
@@ -152,19 +156,19 @@ private:
   std::shared_ptr<State> state;
 };
 
-// A constexpr of a launch that is a number: part of its geometry.
+// An integer constexpr of a launch, such as a tile size.
 struct Dimension {
   std::string_view name; // must outlive the call only
   int64_t value = 0;
 };
 
-// A place that launches one kernel again and again. What it has launched
-// before costs no allocation, lock or name of a device: the classes of the
-// arguments and the dimensions make a key of a few words that is compared with
-// the last launch's, else looked up in a table of the kernel. Kernels with
-// heuristics are as fast for the first 1024 combinations of their arguments'
-// values. May be used by several threads; the kernel's code stays loaded as
-// long as this or a copy of the kernel lives.
+// A call site that launches one kernel repeatedly. A launch that it has made
+// before performs no allocation, takes no lock and looks up no device name. The
+// classes of the arguments and the dimensions form a key of a few words. The
+// key is compared with the last launch's key, else looked up in a table of the
+// kernel. Kernels with heuristics are equally fast for the first 1024
+// combinations of argument values. Thread-safe. The code stays loaded as long
+// as this object or a copy of the kernel lives.
 class PreparedLaunch {
 public:
   // `constexprs` and `options` hold for all launches.
@@ -176,8 +180,8 @@ public:
 
   const Kernel &kernel() const { return ofKernel; }
 
-  // Like Kernel::launch(); `dimensions` are more constexprs, `sequence` takes
-  // the place of LaunchOptions::sequence where it is not 0.
+  // Like Kernel::launch(); `dimensions` are additional constexprs. A `sequence`
+  // other than 0 overrides LaunchOptions::sequence.
   void launch(const Grid &grid, std::span<const Arg> args,
               std::span<const Dimension> dimensions = {},
               int64_t sequence = 0) const;
@@ -187,11 +191,12 @@ public:
                 int64_t sequence = 0) const;
   // The same up to running: compiles or loads what such a launch needs.
   void prepare(std::span<const Arg> args) const;
-  // What the compiler is asked for by such a launch.
+  // Returns the request that such a launch would send to the compiler.
   language::CompileRequest compileRequest(std::span<const Arg> args) const;
 
-  // The value of a constexpr in such a launch, whose grid often depends on it.
-  // Compiles nothing. Throws Error when it has none, or it is no integer.
+  // Returns the value of a constexpr in such a launch, on which the grid often
+  // depends. Compiles nothing. Throws Error if the launch does not have the
+  // constexpr or its value is not an integer.
   int64_t constexprOf(std::string_view name, std::span<const Arg> args,
                       std::span<const Dimension> dimensions = {},
                       int64_t sequence = 0) const;
@@ -209,7 +214,8 @@ private:
   mutable std::atomic<const runtime::LaunchEntry *> last{nullptr};
 };
 
-// A launch to prepare ahead of time; the addresses only matter by alignment.
+// A launch to prepare ahead of time. Only the alignment of its addresses is
+// used.
 struct LaunchRequest {
   Kernel kernel;
   std::vector<Arg> args;
@@ -217,8 +223,8 @@ struct LaunchRequest {
   LaunchOptions options;
 };
 
-// Prepares all of them, compiling in parallel, with a line of progress
-// after two seconds. Throws the first error after the others are done.
+// Prepares all launches and compiles in parallel. Prints a line of progress
+// after two seconds. Throws the first error after all launches were tried.
 void precompile(const std::vector<LaunchRequest> &requests);
 
 struct KernelStats {
@@ -229,14 +235,14 @@ struct KernelStats {
 };
 KernelStats kernelStats();
 
-// Runs body(begin, end) over parts of [0, count) on the host's threads and
-// returns when all are done.
+// Runs body(begin, end) over chunks of [0, count) on the host's threads and
+// returns when all chunks are done.
 using ParallelFor = std::function<void(
     int64_t count, const std::function<void(int64_t, int64_t)> &body)>;
-// Makes kernels run on the threads of a host library. `threads` tells how many
-// of them work at once. Without it tessera uses threads of its own.
+// Makes kernels run on the threads of a host library. `threads` returns how
+// many of them work in parallel. By default tessera uses its own thread pool.
 void setParallelFor(ParallelFor run, std::function<int()> threads);
-// The same while it lives; then those before it are back.
+// Calls setParallelFor(), and restores the previous setting on destruction.
 class ScopedParallelFor {
 public:
   ScopedParallelFor(ParallelFor run, std::function<int()> threads);
@@ -248,14 +254,14 @@ private:
   std::shared_ptr<const void> before;
 };
 
-// Whether SIGINT ends the launches at work on the cpu, which then throw Error,
-// in a process that handles the signal itself: for a host that only notes it,
-// as Python does, an endless kernel would be the end. Off, but for the torch
-// ops in Python. A process without a handler just ends.
+// Sets whether SIGINT ends running cpu launches, which then throw Error. A host
+// such as Python only notes the signal, so an endless kernel would never stop.
+// Applies only to a process with its own SIGINT handler; without one, SIGINT
+// ends the process. Off by default; the torch ops turn it on in Python.
 void interruptLaunches(bool on);
 
-// "cpu:x86-64-v4:001f": TESSERA_TARGET, else what this machine is. Throws
-// Error on a machine without AVX2 and FMA.
+// Returns the cpu target, such as "cpu:x86-64-v4:001f": TESSERA_TARGET, else
+// the features of this machine. Throws Error on a machine without AVX2 and FMA.
 const std::string &hostTarget();
 
 } // namespace tessera

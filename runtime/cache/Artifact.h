@@ -13,9 +13,9 @@
 
 namespace tessera::runtime {
 
-// An entry of a GPU target has its PTX under stages["ptx"], always: simulator
-// and drivers of other GPUs run that. The cubin is the code; it is empty where
-// there was no ptxas.
+// A compiled kernel. For a GPU target stages["ptx"] always holds the PTX,
+// because the simulator and the drivers of other GPUs execute it. `code` is
+// then the cubin, or empty if ptxas was not available.
 struct Artifact {
   std::string code; // shared object (cpu) or cubin
   Json meta = Json::object();
@@ -36,7 +36,8 @@ inline constexpr size_t artifactHeaderBytes = 104;
 
 std::string encodeArtifact(const Artifact &artifact, const Sha256Digest &key);
 
-// None when anything about the bytes is wrong; `reason` then says what.
+// Decodes a file. Returns nullopt if the bytes are damaged or belong to another
+// key, and sets `reason`.
 std::optional<Artifact> decodeArtifact(std::string_view bytes,
                                        const Sha256Digest &key,
                                        std::string &reason);

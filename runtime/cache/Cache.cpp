@@ -106,7 +106,8 @@ bool Cache::store(const Sha256Digest &key, const Artifact &artifact) {
       return false;
     }
     writeFile(entryPath(key), bytes);
-    // Afterwards, so that whoever stores last sees what all have stored.
+    // Evict after storing: the last process to store then sees the entries of
+    // all others.
     makeRoom(entryPath(key));
     return true;
   } catch (const Error &error) {
@@ -120,8 +121,8 @@ bool Cache::store(const Sha256Digest &key, const Artifact &artifact) {
 void Cache::makeRoom(const fs::path &keep) {
   if (!maxBytes)
     return;
-  // One process at a time: two that count the same files would remove twice
-  // what is needed.
+  // One process evicts at a time. Two processes that count the same files would
+  // remove twice as many as needed.
   FileLock alone = FileLock::acquire(root / "locks" / "eviction");
   CacheScan scan = scanCache(root);
   uint64_t total = 0;
@@ -130,7 +131,7 @@ void Cache::makeRoom(const fs::path &keep) {
       total += file.bytes;
   if (total <= maxBytes)
     return;
-  // A tenth is left free, so that this is rare.
+  // Evicts down to 90% of the limit, so that eviction is rare.
   const uint64_t goal = maxBytes - maxBytes / 10;
   const timespec now = cacheClock();
   for (auto *files : {&scan.quarantine, &scan.entries}) {

@@ -16,25 +16,27 @@
 
 namespace tessera::runtime {
 
-// TESSERA_CACHE_DIR, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera;
-// empty when none of the three is set.
+// Returns TESSERA_CACHE_DIR, else $XDG_CACHE_HOME/tessera, else
+// ~/.cache/tessera. Returns an empty path if none of these variables is set.
 std::filesystem::path defaultCacheFolder();
-// TESSERA_CACHE_SIZE in bytes; 0: no limit. Throws Error when it is no size.
+// Returns TESSERA_CACHE_SIZE in bytes; 0: no limit. Throws Error if the
+// variable is not a size.
 uint64_t defaultCacheLimit();
 
 struct CacheEntry {
   std::string name; // of the file
   uint64_t bytes = 0;
-  // From the metadata; empty for a bad entry, `build` also for one written
-  // before it was recorded.
+  // Read from the metadata. All are empty for a bad entry; `build` is also
+  // empty in entries of versions that did not record it.
   std::string kernel, target, configuration, build;
-  // Since the entry was stored or last loaded; 0 where the clock went back.
+  // Time since the entry was stored or last loaded; 0 if the clock was set
+  // back.
   std::chrono::seconds age{0};
   bool bad = false;
   std::string reason; // of a bad one
 };
 
-// What lies in the folder beside the entries.
+// Files of the cache folder that are not entries.
 struct CacheLeftovers {
   uint64_t quarantined = 0, quarantinedBytes = 0;
   uint64_t temporaries = 0, temporaryBytes = 0;
@@ -45,7 +47,7 @@ struct PruneOptions {
   // None: not asked for.
   std::optional<uint64_t> maxBytes; // entries and quarantine together
   std::optional<std::chrono::seconds> olderThan;
-  // Remove what compilers of another build id made.
+  // Keeps only entries made by the compiler with this build id.
   std::optional<std::string> onlyBuild;
   bool dryRun = false;
 };
@@ -55,44 +57,49 @@ struct PruneResult {
   uint64_t leftovers = 0; // quarantined files, temporaries and locks that went
 };
 
-// Thread-safe, and safe among processes. Never throws: a cache that does not
-// work costs time, not the run.
+// The cache of compiled kernels on disk. Safe for several threads and
+// processes. Never throws: if the cache fails, kernels are recompiled and the
+// run continues.
 //
-// A file's modification time is when it was last used. Times in the future (the
-// clock was set back) count as now and are set to now when seen, so that such
-// an entry ages like any other.
+// A file's modification time records its last use. If the clock was set back,
+// times in the future are treated as now and are reset to now on disk.
+// Otherwise such an entry would never age.
 class Cache {
 public:
-  // Creates the folder. Where native code must not or cannot be kept in it,
-  // warns once with what to run and stays unusable. `limit`: most bytes that
-  // entries and quarantine may take, 0 for any number.
+  // Creates the folder. If the folder is not trusted or not usable for native
+  // code, warns once with the command that repairs it, and the cache stays
+  // unusable. `limit` bounds the bytes of entries and quarantine; 0: no limit.
   explicit Cache(std::filesystem::path folder, uint64_t limit = 0);
 
   bool usable() const { return isUsable; }
   const std::filesystem::path &folder() const { return root; }
   uint64_t limit() const { return maxBytes; }
 
-  // Takes no lock. A bad entry is moved to quarantine/ and counted.
+  // Returns the entry of a key. Takes no lock. Moves a bad entry to quarantine/
+  // and counts it.
   std::optional<Artifact> load(const Sha256Digest &key);
-  // Removes others where the limit asks for it: quarantine first, then the
-  // least recently used. Readers that have such a file open still read it
-  // whole. Whether the entry was stored; what keeps it out is warned of once.
+  // Stores an entry and returns true if it was stored. Warns once about the
+  // reason if not. To respect the limit, removes quarantined files first, then
+  // the least recently used entries. Readers that have such a file open still
+  // read all of it.
   bool store(const Sha256Digest &key, const Artifact &artifact);
-  // Held around a compilation, so that processes do not do the same work.
+  // Returns the lock that a process holds while it compiles the key, so that
+  // two processes do not compile the same kernel.
   FileLock lock(const Sha256Digest &key);
 
   uint64_t badEntries() const { return bad; }
 
   std::filesystem::path entryPath(const Sha256Digest &key) const;
-  // Sorted by kernel. Every entry is read and checked.
+  // Reads and checks every entry. Returns them sorted by kernel.
   std::vector<CacheEntry> list() const;
   CacheLeftovers leftovers() const;
-  // Checks every entry; the bad ones, which go to quarantine.
+  // Checks every entry, moves bad entries to quarantine and returns them.
   std::vector<CacheEntry> verify();
-  // Also removes quarantine, locks nobody holds and temporaries of an hour ago.
+  // Removes the entries that `options` select. Also removes quarantined files,
+  // unused locks, and temporary files older than an hour.
   PruneResult prune(const PruneOptions &options);
-  // Removes entries, quarantine, locks and leftover temporaries; the number of
-  // entries that went.
+  // Removes entries, quarantined files, locks and temporary files. Returns the
+  // number of removed entries.
   size_t clear();
 
 private:

@@ -1,4 +1,4 @@
-// runtime/cache/Keys.h - the key that an artifact is kept under.
+// runtime/cache/Keys.h - the cache key of an artifact.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,10 +9,11 @@
 
 namespace tessera::runtime {
 
-// From the request key (language::CompileRequest::key), the build id of the
-// compiler that serves the request and, for a kernel with edited stages,
-// CompileRequest::overrideKey: without them it is never found. `assembler` is
-// the version of the ptxas that made a cubin; empty: there is none.
+// Returns the cache key of an artifact. `requestKey` is
+// language::CompileRequest::key; `buildId` identifies the compiler. A kernel
+// with edited stages also contributes CompileRequest::overrideKey, so an
+// unedited request never finds it. `assembler` is the version of ptxas that
+// made the cubin; empty: without ptxas.
 inline Sha256Digest artifactKey(std::string_view requestKey,
                                 std::string_view buildId,
                                 std::string_view overrideKey = {},

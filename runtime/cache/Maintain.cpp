@@ -11,7 +11,8 @@ namespace tessera::runtime {
 
 namespace fs = std::filesystem;
 
-// A writer takes milliseconds; what is older was left by one that died.
+// Writing an entry takes milliseconds. An older temporary file was left by a
+// process that died.
 static constexpr std::chrono::seconds temporaryAge{3600};
 
 static CacheEntry describe(const CacheFile &file, const timespec &now) {
@@ -87,7 +88,8 @@ std::vector<CacheEntry> Cache::verify() {
 PruneResult Cache::prune(const PruneOptions &options) {
   PruneResult result;
   const bool remove = !options.dryRun;
-  // Beside makeRoom(), so that no two count the same files.
+  // Shares the lock of makeRoom(), so that two processes never count the same
+  // files.
   FileLock alone =
       isUsable ? FileLock::acquire(root / "locks" / "eviction") : FileLock();
   CacheScan scan = scanCache(root);
@@ -103,7 +105,7 @@ PruneResult Cache::prune(const PruneOptions &options) {
   };
   for (const CacheFile &file : scan.entries) {
     CacheEntry entry = describe(file, now);
-    // A bad entry serves nobody.
+    // A bad entry is never loaded, so every prune removes it.
     const bool goes =
         entry.bad || (options.onlyBuild && entry.build != *options.onlyBuild) ||
         (options.olderThan && entry.age > *options.olderThan);

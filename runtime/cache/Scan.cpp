@@ -97,7 +97,8 @@ void touchFile(const fs::path &path) {
 std::chrono::seconds ageOf(const CacheFile &file, const timespec &now) {
   if (!earlier(now, file.used))
     return std::chrono::seconds(now.tv_sec - file.used.tv_sec);
-  // File systems round, and another process may have used it since `now`.
+  // Two seconds of tolerance: file systems round, and another process may have
+  // used the file since `now`.
   if (file.used.tv_sec > now.tv_sec + 2)
     touchFile(file.path);
   return std::chrono::seconds(0);

@@ -24,7 +24,7 @@ struct CacheFile {
   timespec used = {0, 0}; // modification time
 };
 
-// Regular files only; a folder that cannot be read is empty.
+// The regular files of a cache folder. A folder that cannot be read is empty.
 struct CacheScan {
   std::vector<CacheFile> entries, quarantine, temporaries, locks;
 };
@@ -36,17 +36,18 @@ CacheScan scanCache(const std::filesystem::path &root);
 std::optional<Artifact> readEntry(const std::filesystem::path &path,
                                   const Sha256Digest &key, std::string &reason);
 
-// The key that an entry's file name stands for.
+// Returns the key that an entry's file name encodes.
 std::optional<Sha256Digest> keyOfEntry(const std::filesystem::path &path);
 
-// The time as the disk's clock has it now.
+// Returns the current time of the clock that stamps files.
 timespec cacheClock();
-// Since the file was last used, at least 0. A time in the future is set to now
-// on disk.
+// Returns the time since the file was last used, at least 0. Resets a time in
+// the future to now on disk.
 std::chrono::seconds ageOf(const CacheFile &file, const timespec &now);
 // Marks the file as used now.
 void touchFile(const std::filesystem::path &path);
-// Earliest use first; a time in the future counts as now, names break ties.
+// Sorts by time of use, earliest first, then by name. A time in the future
+// counts as now.
 void sortByUse(std::vector<CacheFile> &files, const timespec &now);
 // Removes the file unless it was used or replaced since the scan.
 bool removeUnchanged(const CacheFile &file);

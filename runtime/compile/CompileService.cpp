@@ -96,7 +96,7 @@ CompileService::loadFromDisk(const CompileRequest &request,
   return kernel;
 }
 
-// What is asked for besides the code is made anew.
+// Packs hold code only. A request for dumped or edited stages recompiles.
 static bool isPackable(const CompileRequest &request) {
   return request.emit.empty() && request.overrides.empty();
 }
@@ -133,8 +133,8 @@ fs::path CompileService::keepReproducer(const CompileRequest &request,
                                         const Sha256Digest &key) const {
   const std::string name =
       request.kernel + "-" + toHex(key).substr(0, 12) + ".json";
-  // In the folder of temporary files another user may have made a folder of
-  // any fixed name.
+  // Another user may have created a folder of any fixed name in the folder of
+  // temporary files.
   for (const bool inCache : {true, false}) {
     if (inCache && !disk.usable())
       continue;
@@ -210,7 +210,8 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
   return kernel;
 }
 
-// Reads what TESSERA_OVERRIDE has for the request, and says so.
+// Reads the edited stages that TESSERA_OVERRIDE has for the request, and logs
+// them.
 void CompileService::addOverrides(CompileRequest &request) const {
   request.overrides = readOverrides(settings.overrideFolder, request);
   for (const language::StageOverride &edited : request.overrides)
@@ -253,7 +254,7 @@ CompileService::Result CompileService::make(const CompileRequest &request,
           return found;
   }
   FileLock lock = disk.lock(key);
-  // Another process may have made it while we waited.
+  // Another process may have compiled it while this one waited for the lock.
   if (Result found = fresh ? nullptr : loadFromDisk(request, key))
     return found;
   onDisk = false;
@@ -273,7 +274,7 @@ CompileService::get(const CompileRequest &given) {
     addOverrides(request);
   std::sort(request.emit.begin(), request.emit.end());
 
-  // First of all: what is packed needs no ptxas and no worker.
+  // The pack comes first: packed code needs neither ptxas nor a worker.
   const PackEntry *const packed = findInPack(request);
   const std::string assembler =
       packed ? packed->assembler : chooseAssembler(request);

@@ -32,12 +32,14 @@ struct CompiledKernel {
 struct CompileCounters {
   // Loaded: from the disk or the pack.
   std::atomic<uint64_t> compiled{0}, loaded{0};
-  // From the pack; asked for while there was one that has it not.
+  // `packed` counts requests that the pack served, `packMisses` requests that a
+  // loaded pack lacks.
   std::atomic<uint64_t> packed{0}, packMisses{0};
 };
 
-// Thread-safe. One thread (and, through the cache's lock, one process) compiles
-// a kernel; others that want the same wait for it.
+// Returns compiled kernels from memory, a pack, the disk or a worker.
+// Thread-safe. One thread compiles a kernel (the cache's lock extends this to
+// processes); other threads with the same request wait for it.
 class CompileService {
 public:
   struct Settings {
@@ -45,36 +47,37 @@ public:
     uint64_t cacheLimit = 0; // bytes; 0: any number
     size_t workers = 1;
     std::chrono::milliseconds timeout{300000};
-    // For a worker to load its libraries and answer.
+    // Time for a worker to load its libraries and send its greeting.
     std::chrono::milliseconds greetingTimeout{20000};
-    // After which a compilation is spoken of (support/Progress.h).
+    // Time after which a compilation is reported as progress
+    // (support/Progress.h).
     std::chrono::milliseconds patience{2000};
     std::filesystem::path dumpFolder;     // empty: none
     std::filesystem::path overrideFolder; // empty: none
     std::string buildId;
-    // Asked before anything else; null: none. Lives as long as the service.
+    // Searched first; null: no pack. It must outlive the service.
     const Pack *pack = nullptr;
   };
   explicit CompileService(Settings settings);
 
-  // With the settings of the environment; made at the first use.
+  // Returns the service with the settings of the environment, created on first
+  // use.
   static CompileService &instance();
   static Settings environmentSettings();
 
-  // Throws CompileError for a kernel that does not compile and Error when the
-  // worker is missing, dies or runs out of time. A request that failed is not
-  // tried again, unless there was no worker (WorkerUnavailable). For a GPU the
-  // code is the cubin that the ptxas of findPtxas() made; where
-  // request.assembler is "none", or there is no ptxas, a cubin of any version
-  // that is in the cache serves, else the code is empty. The service itself
-  // keeps only what the disk does not: of the rest the callers have the one
-  // copy.
+  // Returns the compiled kernel of a request. Throws CompileError for a kernel
+  // that does not compile, and Error if the worker is missing, dies or runs out
+  // of time. A failed request is not retried, except after WorkerUnavailable.
+  // For a GPU, the code is the cubin of the ptxas that findPtxas() found. If
+  // request.assembler is "none" or ptxas is missing, any cached cubin serves,
+  // else the code is empty. The service itself keeps only kernels that are not
+  // on disk; callers own the rest.
   std::shared_ptr<const CompiledKernel>
   get(const language::CompileRequest &request);
 
-  // All of them, in parallel, with a line of progress; in the order
-  // of the requests. Waiting workers are ended afterwards. Throws the first
-  // error after the others, or without them when there is no worker.
+  // Returns the kernels of all requests in their order, compiled in parallel
+  // with a line of progress. Ends idle workers afterwards. Throws the first
+  // error after all requests finished, or at once if no worker is available.
   std::vector<std::shared_ptr<const CompiledKernel>>
   getAll(const std::vector<language::CompileRequest> &requests);
 
@@ -85,19 +88,20 @@ public:
 private:
   using Result = std::shared_ptr<const CompiledKernel>;
 
-  // What is known of a request.
+  // State of a request.
   struct Entry {
-    // Valid while a thread makes it, and for good when that failed.
+    // Valid while a thread compiles the request, and forever if that failed.
     std::shared_future<Result> making;
     std::weak_ptr<const CompiledKernel> made;
     Result kept; // what the disk does not hold
     bool dumped = false;
   };
 
-  // `fresh`: not from the disk. `onDisk`: whether it is there afterwards.
+  // `fresh`: skips the disk. Sets `onDisk` to whether the disk holds the
+  // result.
   Result make(const language::CompileRequest &request, const Sha256Digest &key,
               bool fresh, bool &onDisk);
-  // Null: there is none, or it lacks the request.
+  // Returns null if the service has no pack or the pack lacks the request.
   const PackEntry *findInPack(const language::CompileRequest &request);
   Result loadFromPack(const language::CompileRequest &request,
                       const PackEntry &entry);
@@ -105,15 +109,16 @@ private:
                       const Sha256Digest &key);
   Result compile(const language::CompileRequest &request,
                  const Sha256Digest &key, bool &onDisk);
-  // Keeps the request for whoever looks for the fault. Empty: it could not be
-  // written.
+  // Writes the failed request to a file, to reproduce the failure. Returns an
+  // empty path if the file cannot be written.
   std::filesystem::path keepReproducer(const language::CompileRequest &request,
                                        const Sha256Digest &key) const;
   [[noreturn]] void reportWorkerFailure(const language::CompileRequest &request,
                                         const Sha256Digest &key,
                                         const std::string &failure);
   void addOverrides(language::CompileRequest &request) const;
-  // Decides which ptxas the worker uses. Gives its version, empty without one.
+  // Chooses the ptxas that the worker uses. Returns its version, or an empty
+  // string without ptxas.
   std::string chooseAssembler(language::CompileRequest &request) const;
 
   const Settings settings;

@@ -11,8 +11,8 @@
 
 namespace tessera::runtime {
 
-// Compiles requestOf(item) of every item. Throws nothing: CompileService::get()
-// of a request that failed reports its error.
+// Compiles requestOf(item) of every item. Does not throw: a later
+// CompileService::get() of a failed request reports its error.
 template <typename Items, typename RequestOf>
 void compileTogether(const Items &items, RequestOf requestOf) {
   std::vector<language::CompileRequest> requests;

@@ -42,7 +42,7 @@ std::shared_ptr<const CompiledKernel> fromKept(Artifact artifact,
                                                const CompileRequest &request) {
   if (!hasStages(request, artifact.stages))
     return nullptr;
-  // Of a GPU's code the PTX is always kept (runtime/cache/Artifact.h).
+  // The PTX of GPU code is always stored (runtime/cache/Artifact.h).
   if (GpuTarget::looksLike(request.target) && !artifact.stages.count("ptx"))
     return nullptr;
   try {

@@ -12,12 +12,13 @@
 
 namespace tessera::runtime {
 
-// `buildId`: of the compiler that made it.
+// Converts a compiled kernel to the artifact that is stored. `buildId`
+// identifies the compiler.
 Artifact toKept(const language::CompileRequest &request,
                 const std::string &buildId, const CompiledKernel &kernel);
 
-// Null where the artifact does not serve the request: a stage is missing, or
-// another version of the runtime wrote it.
+// Converts a stored artifact back. Returns null if it cannot serve the request:
+// a stage is missing, or another version of the runtime wrote it.
 std::shared_ptr<const CompiledKernel>
 fromKept(Artifact artifact, const language::CompileRequest &request);
 

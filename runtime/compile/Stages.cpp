@@ -29,8 +29,8 @@ struct StageFile {
   const char *file;
 };
 
-// In the order of the pipelines: loops and asm are a CPU's, layout and ptx a
-// GPU's.
+// In pipeline order. `loops` and `asm` belong to CPU targets, `layout` and
+// `ptx` to GPU targets.
 constexpr StageFile stageFiles[] = {
     {"tile", "01-tile.mlir"},     {"loops", "02-loops.mlir"},
     {"layout", "02-layout.mlir"}, {"llvm", "03-llvm.ll"},
@@ -59,8 +59,8 @@ Json reportOf(const CompileRequest &request, const CompiledKernel &kernel) {
           {"edited", kernel.meta.edited}};
 }
 
-// What the dump in the folder says of a stage; empty when it says nothing, or
-// when the stage was an edited one then.
+// Returns the hash of a stage in the folder's dump report. Returns an empty
+// string if the report lacks it, or if the dumped stage was itself edited.
 std::string dumpedHash(const fs::path &folder, const std::string &stage) {
   const auto text = tryReadFile(folder / reportFile);
   if (!text)

@@ -1,4 +1,5 @@
-// runtime/compile/Stages.h - stages written for people, and read back edited.
+// runtime/compile/Stages.h - dumps the stages of a compilation (TESSERA_DUMP)
+// and reads edited stages back (TESSERA_OVERRIDE).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,11 +15,11 @@ namespace tessera::runtime {
 
 struct CompiledKernel;
 
-// The stages that a dump asks for, in the order of the pipeline; a GPU kernel's
-// PTX is there anyway.
+// Returns the stages of a dump, in the order of the pipeline, without a GPU
+// kernel's PTX: every artifact contains it.
 std::vector<std::string> dumpStageNames(const std::string &target);
 
-// "window_fwd-1f2e3d4c": the folder of a specialization inside a dump.
+// Returns the folder of a specialization inside a dump: "window_fwd-1f2e3d4c".
 std::string dumpFolderName(const language::CompileRequest &request);
 
 // Writes FOLDER/<kernel>-<key>/<NN>-<stage>.<ending>: 00-request.json (for
@@ -28,10 +29,10 @@ void dumpStages(const std::filesystem::path &folder,
                 const language::CompileRequest &request,
                 const CompiledKernel &kernel);
 
-// The stages of FOLDER/<kernel>-<key>/, else of FOLDER/<kernel>/, that differ
-// from what the dump there says it wrote; without a report all of them are
-// taken to be edited. Throws Error when FOLDER is missing, or holds an edited
-// stage that cannot be read back.
+// Returns the edited stages of FOLDER/<kernel>-<key>/, else of
+// FOLDER/<kernel>/: the files whose hashes differ from the dump's report.
+// Without a report, every stage counts as edited. Throws Error if FOLDER is
+// missing or contains an edited stage that cannot be read back.
 std::vector<language::StageOverride>
 readOverrides(const std::filesystem::path &folder,
               const language::CompileRequest &request);

@@ -29,10 +29,10 @@ struct WorkerPool::Worker {
   bool used = false; // has answered a request before
 };
 
-// How often those who wait are told that they still do.
+// Interval at which waiting callers receive the phase of the worker.
 static constexpr std::chrono::milliseconds waitingStep{200};
 
-// The right to one worker of the pool, given back however its user leaves.
+// Reserves one worker of the pool. The destructor returns it.
 class WorkerPool::Lease {
 public:
   explicit Lease(WorkerPool &pool) : pool(pool) {
@@ -42,7 +42,7 @@ public:
     while (!worker && !pool.idle.empty()) {
       worker = std::move(pool.idle.back());
       pool.idle.pop_back();
-      // One that died while it had nothing to do is no fault of this request.
+      // A worker that died while idle is not this request's failure.
       if (worker->process.wait(std::chrono::milliseconds(0)))
         worker.reset();
     }
@@ -67,8 +67,9 @@ private:
   WorkerPool &pool;
 };
 
-// The worker compiles what this process executes. Who can change the library
-// can already change what this process executes.
+// This process executes the worker's output, so the worker's file must be
+// trusted. The library itself needs no check: a user who can change it already
+// controls this process.
 static fs::path trustedWorker(const fs::path &path) {
   requireTrusted(path, "the compiler " + path.string(),
                  TrustedContext::of(
@@ -207,9 +208,9 @@ WorkerOutcome WorkerPool::run(std::string_view request,
           ask(*lease.worker, request, timeout, waiting, exited);
       lease.healthy = outcome.failure.empty();
       lease.worker->used = true;
-      // One that still had the end of an earlier request before it (it leaves
-      // after a fatal error of LLVM that it could report), or that was killed
-      // while idle, is no fault of this request. A fresh worker decides.
+      // An idle worker may have been killed, or be about to exit after an LLVM
+      // error in an earlier request. Neither is this request's failure, so a
+      // fresh worker decides.
       if (!(used && exited))
         return outcome;
     } catch (const Error &error) {
@@ -261,7 +262,7 @@ WorkerOutcome WorkerPool::ask(Worker &worker, std::string_view request,
     outcome.failure = "sent what is not a reply";
     break;
   case FrameStatus::Closed:
-    // It closed the connection; if it does not end by itself it is stuck.
+    // The worker closed the connection. It is stuck if it does not exit now.
     if (auto ended = worker.process.wait(std::chrono::seconds(5))) {
       outcome.failure = "ended with " + ended->text();
       // A compiler that crashes gets another signal.

@@ -1,4 +1,5 @@
-// runtime/compile/WorkerPool.h - the processes that compile.
+// runtime/compile/WorkerPool.h - starts and reuses tessera-worker processes,
+// which compile the requests of CompileService.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,50 +19,51 @@
 
 namespace tessera::runtime {
 
-// TESSERA_WORKER, else tessera-worker beside the program, beside the library
-// this code lies in, in the bin folder next to the library's, or in
-// libexec/tessera next to the library's folder or the one above (a library may
-// be in lib/x86_64-linux-gnu). Throws Error when there is none.
+// Returns the path of the compiler: TESSERA_WORKER, else tessera-worker in the
+// folder of the program or of this library, in the bin folder next to the
+// library's, or in libexec/tessera next to the library's folder or its parent
+// (a library may be in lib/x86_64-linux-gnu). Throws Error if none exists.
 std::filesystem::path findWorker();
 
-// There is no worker to be had, or no memory for its answer: nothing that the
-// request did, and it may be gone at the next attempt.
+// Thrown if no worker can be started or memory for its reply is lacking. The
+// request did not cause it, and a retry may succeed.
 class TESSERA_EXCEPTION WorkerUnavailable : public Error {
 public:
   using Error::Error;
 };
 
-// What became of one request.
+// Result of one request.
 struct WorkerOutcome {
   std::string failure; // empty: there is a reply. Else how the worker ended.
   std::string reply;   // JSON
   std::string artifact;
 };
 
-// Up to `size` worker processes, started when needed and kept for further
-// requests. Each lives in its own process group, reads from descriptor 3 and
-// ends when this process does, because its socket closes.
+// Manages up to `size` worker processes, started on demand and reused. Each
+// worker has its own process group and reads from descriptor 3. A worker exits
+// when this process ends, because its socket closes.
 class WorkerPool {
 public:
-  // Workers of another build than `buildId` are refused: what they make would
-  // be kept under the wrong key. One that has not answered its greeting after
-  // `greetingTimeout` is killed.
+  // Rejects workers of another build than `buildId`: their output would be
+  // stored under the wrong key. Kills a worker that does not send its greeting
+  // within `greetingTimeout`.
   WorkerPool(size_t size, std::string buildId,
              std::chrono::milliseconds greetingTimeout);
   ~WorkerPool();
 
-  // Called while a worker is waited for, several times a second, with what it
-  // does ("ptxas"; empty: it has not said).
+  // Called several times a second during a request, with the worker's phase
+  // ("ptxas"; empty: not reported).
   using Waiting = std::function<void(const std::string &phase)>;
-  // Blocks until a worker is free and has answered; at the time-out its group
-  // is killed. Throws WorkerUnavailable.
+  // Sends a request and blocks until a worker replies. At the timeout, kills
+  // the worker's process group. Throws WorkerUnavailable.
   WorkerOutcome run(std::string_view request, std::chrono::milliseconds timeout,
                     const Waiting &waiting);
-  // Ends the workers that wait for work: each holds much memory.
+  // Ends idle workers, each of which holds much memory.
   void releaseIdle();
 
   size_t size() const { return limit; }
-  // Processes started so far, and requests at work.
+  // `started` counts the processes started so far, `busyNow` the running
+  // requests.
   uint64_t started() const;
   size_t busyNow() const;
 
@@ -69,10 +71,9 @@ private:
   struct Worker;
   class Lease;
   std::unique_ptr<Worker> start();
-  // The greeting's build id. Throws Error.
+  // Receives the greeting and returns its build id. Throws Error.
   std::string greet(Worker &worker, const std::string &path);
-  // `exited` becomes true when the worker left, or was killed, instead of
-  // answering.
+  // Sets `exited` if the worker exited or was killed instead of replying.
   WorkerOutcome ask(Worker &worker, std::string_view request,
                     std::chrono::milliseconds timeout, const Waiting &waiting,
                     bool &exited);

@@ -1,5 +1,5 @@
-// runtime/launch/ArgumentOf.cpp - parameters of an artifact and arguments of a
-// launch, by name: apart, for programs without a compile client.
+// runtime/launch/ArgumentOf.cpp - maps parameters of an artifact to arguments
+// of a launch by name. Separate, for programs without a compile client.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LoadedKernel.h"

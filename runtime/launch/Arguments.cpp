@@ -129,7 +129,8 @@ void Arguments::setLeaf(const std::string &name, const ArgumentValue &value) {
   argument = *value.value();
 }
 
-// The default of a parameter, or nullopt without one that an Arg holds.
+// Returns the default of a parameter, or nullopt without a default that an Arg
+// can hold.
 static std::optional<Arg> defaultOf(const KernelParameter &parameter) {
   const language::Value &value = parameter.defaultValue;
   if (!parameter.hasDefault)

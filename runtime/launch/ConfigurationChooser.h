@@ -18,7 +18,7 @@ namespace tessera::runtime {
 // Tiles, warps and stages that replace the kernel's default configuration.
 struct TunedConfiguration {
   Constexprs constexprs;
-  // nullopt: the kernel's default. They mean nothing on the cpu.
+  // nullopt: the kernel's default. The cpu ignores them.
   std::optional<int64_t> numWarps, numStages;
 };
 
@@ -26,20 +26,20 @@ struct ChosenConfiguration {
   // nullopt: the launch runs with the kernel's default configuration.
   std::optional<TunedConfiguration> tuned;
   std::string why; // "table PATH", "no table", "no entry in PATH" ...
-  // "the configuration BM=48 is that of PATH for KEY", for errors of a launch
-  // that uses it; empty without `tuned`.
+  // "the configuration BM=48 is that of PATH for KEY": appended to errors of a
+  // launch that uses it. Empty without `tuned`.
   std::string origin;
 };
 
 class ConfigurationChooser {
 public:
   virtual ~ConfigurationChooser() = default;
-  // What the key of a launch contains beside its arguments. Two launches of
-  // equal arguments with the same number get the same configuration; 0 means
-  // that there is nothing to choose from. Throws Error.
+  // Returns a number that becomes part of the launch key. Two launches with
+  // equal arguments and numbers get the same configuration. 0 means that no
+  // table applies. Throws Error.
   virtual uint64_t tag(const LaunchDevice &device,
                        const LaunchOptions &options) const = 0;
-  // Throws Error.
+  // Returns the configuration of a launch. Throws Error.
   virtual ChosenConfiguration choose(const LaunchDevice &device,
                                      const Kernel::State &kernel,
                                      std::span<const Arg> args,
@@ -47,12 +47,12 @@ public:
                                      const LaunchOptions &options) const = 0;
 };
 
-// Null, as at first, turns tuned configurations off. The chooser must live as
-// long as the process.
+// Registers the chooser. Null, the initial value, disables tuned
+// configurations. The chooser must live as long as the process.
 void setConfigurationChooser(const ConfigurationChooser *chooser);
 
-// Return what the registered chooser returns; 0 and no configuration if there
-// is no chooser or LaunchOptions::tuned is false.
+// Returns what the registered chooser returns; 0 (or no configuration) without
+// a chooser or if LaunchOptions::tuned is false.
 uint64_t configurationTag(const LaunchDevice &device,
                           const LaunchOptions &options);
 ChosenConfiguration chooseConfiguration(const LaunchDevice &device,
@@ -61,7 +61,8 @@ ChosenConfiguration chooseConfiguration(const LaunchDevice &device,
                                         const Constexprs &constexprs,
                                         const LaunchOptions &options);
 
-// Runs `make`. Appends the origin of the configuration to what it throws.
+// Runs `make`. Appends the configuration's origin to the message of an
+// exception.
 template <typename F>
 auto orNameOrigin(const ChosenConfiguration &chosen, F &&make) {
   try {

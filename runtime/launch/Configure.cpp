@@ -15,8 +15,8 @@ namespace tessera {
 using language::Value;
 using runtime::Configuration;
 
-// What a heuristic's lambda sees of an argument. Of a pointer it can ask the
-// type and whether it is there.
+// Converts an argument to the value that a heuristic's lambda receives. A
+// lambda can read a pointer's type and whether it is null.
 static Value toHeuristicValue(const Arg &arg) {
   if (const Pointer *pointer = std::get_if<Pointer>(&arg))
     return Value(Value::DType{dtypeName(pointer->type)});
@@ -85,7 +85,7 @@ Configuration Kernel::State::configure(const Defaults &usual,
     result[constexpr_] = language::toValue(value);
   }
   for (const language::Heuristic &heuristic : info.heuristics) {
-    // What the caller says outright stays.
+    // An explicit value of the caller takes precedence.
     if (given.count(heuristic.parameter))
       continue;
     std::vector<std::pair<std::string, Value>> seen;

@@ -1,5 +1,5 @@
-// runtime/launch/Describe.h - what a kernel file says of its kernels: hints,
-// names of arguments, grids.
+// runtime/launch/Describe.h - evaluates what a kernel file declares about its
+// kernels: hints, argument names, grids.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -28,31 +28,32 @@ struct Description {
   }
 };
 
-// Parsed once a process. Throws Error and CompileError like Kernel::fromFile.
+// Parses a file once per process. Throws Error and CompileError like
+// Kernel::fromFile.
 std::shared_ptr<const Description> describeKernel(const std::string &file,
                                                   const std::string &kernel);
-// Names of the jit functions of a file, in its order.
+// Returns the names of a file's jit functions, in its order.
 std::vector<std::string> kernelNames(const std::string &file);
 
-// Integers that expressions of hints see: T tokens, TC compressed tokens, S the
-// longest sequence, B sequences, H key/value heads, constexprs, and what else
-// the caller has.
+// Variables of hint expressions: T tokens, TC compressed tokens, S the longest
+// sequence, B sequences, H key/value heads, constexprs, and names that the
+// caller adds.
 using Sizes = std::map<std::string, int64_t, std::less<>>;
 
-// The value of an expression of a hint; `what` names it in messages. Throws
-// Error when it uses a name that is not known.
+// Evaluates an expression of a hint; `what` names it in messages. Throws Error
+// if the expression uses an unknown name.
 language::Value evaluateHint(const Description &kernel,
                              const language::Expr &expr, const Sizes &sizes,
                              const std::string &what);
 
-// The kernel's hint `grid(...)`, evaluated; dimensions may be 0. Throws Error
-// when there is no such hint, or a dimension is no whole number.
+// Evaluates the kernel's hint `grid(...)`; dimensions may be 0. Throws Error if
+// the kernel lacks the hint or a dimension is not an integer.
 Grid gridOf(const Description &kernel, const Sizes &sizes);
 
-// By convention `sqt` is the token stride of Q and `sqh` its head stride, and
-// so for every tensor: the tensor's name in capitals and the dimension. Of a
-// tuple Q with the fields ptr, token and head, `Q.token` is the token stride of
-// the tensor `Q.ptr`.
+// A parameter that is a stride of a tensor, recognized by its name. `sqt` is
+// the token stride of Q and `sqh` its head stride: `s`, the tensor's name in
+// lower case, the dimension. For a tuple Q with the fields ptr, token and head,
+// `Q.token` is the token stride of the tensor `Q.ptr`.
 struct StrideName {
   std::string tensor;
   int dimension = 0;

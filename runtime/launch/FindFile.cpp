@@ -21,11 +21,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Where an installation has what a checkout has at its root.
+// Folder of an installation that holds the files of a checkout's root.
 const char *const sharedData = "share/tessera";
 
-// This library and the program. The library first: the program may be Python,
-// installed anywhere.
+// Returns the paths of this library and the program. The library comes first,
+// because the program may be Python, installed anywhere.
 std::vector<fs::path> ourFiles() {
   fs::path library =
       libraryPath(reinterpret_cast<const void *>(&findKernelFile));
@@ -35,8 +35,8 @@ std::vector<fs::path> ourFiles() {
   return {std::move(library), std::move(program)};
 }
 
-// NAME in every folder above our files, as it is in a checkout or as it is
-// installed.
+// Returns NAME in every folder above these files, with the path of a checkout
+// and the path of an installation.
 std::vector<fs::path> foldersAbove(const fs::path &name) {
   std::vector<fs::path> folders;
   for (const fs::path &start : ourFiles())
@@ -49,27 +49,27 @@ std::vector<fs::path> foldersAbove(const fs::path &name) {
   return folders;
 }
 
-// Where the kernels of this build are, in the order in which they are tried.
+// Returns the kernel folders of this build in search order.
 std::vector<fs::path> kernelFolders() {
   if (const std::string set = optionText(Option::Kernels); !set.empty())
     return {set};
   return foldersAbove("kernels");
 }
 
-// What may be changed by those who can change this library.
+// Returns a context that trusts users who can change this library.
 TrustedContext ofOurLibrary() {
   return TrustedContext::of(
       libraryPath(reinterpret_cast<const void *>(&findKernelFile)));
 }
 
-// A file that was looked for. A kernel becomes native code of this process, and
-// the folders above the library may be as open as /tmp.
+// Checks that a found file is trusted. A kernel becomes native code of this
+// process, and folders above the library may be as open as /tmp.
 fs::path requireOwn(const fs::path &file) {
   requireTrusted(file, "the kernel file " + file.string(), ofOurLibrary());
   return fs::canonical(file);
 }
 
-// The file among our kernels, empty when there is none.
+// Returns the file in a kernel folder of this build, or an empty path.
 fs::path findOurs(const fs::path &inside) {
   // The user chose the folder of TESSERA_KERNELS.
   const bool chosen = !optionText(Option::Kernels).empty();
@@ -80,7 +80,7 @@ fs::path findOurs(const fs::path &inside) {
   return {};
 }
 
-// Lets kernel files outside our folders import from our kernels.
+// Lets kernel files outside of the kernel folders import from them.
 void shareKernels() {
   static const bool shared = [] {
     language::setKernelLibrary([](const std::string &file) {
@@ -91,8 +91,8 @@ void shareKernels() {
   (void)shared;
 }
 
-// Whoever runs a build of one checkout in the folder of another should know
-// whose kernels run.
+// Warns if the current folder has a different file of that name: a user may run
+// the build of one checkout in another checkout.
 void warnOfAnother(const fs::path &used, const fs::path &here) {
   std::error_code ignored;
   if (!isFile(here) || fs::equivalent(used, here, ignored) ||
@@ -104,7 +104,7 @@ void warnOfAnother(const fs::path &used, const fs::path &here) {
                "used (TESSERA_KERNELS names the folder to take)");
 }
 
-// Of a name of ours, where TESSERA_KERNELS is not set.
+// Fails for a name "kernels/..." if TESSERA_KERNELS is not set.
 [[noreturn]] void failToFindOurs(const std::string &given) {
   std::error_code ignored;
   const std::string here =

@@ -11,9 +11,9 @@
 
 namespace tessera::runtime {
 
-// The first N elements lie in the object itself, which leaves them
-// uninitialized until they are added: lists of a launch are short and are made
-// at every launch.
+// Stores the first N elements in the object itself and leaves them
+// uninitialized until they are added. Every launch creates such lists, and they
+// are short.
 template <typename T, size_t N>
 class InlineVector {
   static_assert(std::is_trivially_copyable_v<T> &&

@@ -1,4 +1,5 @@
-// runtime/launch/Kernel.cpp - the public face of kernels.
+// runtime/launch/Kernel.cpp - the public interface of kernels
+// (runtime/Kernel.h).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Kernel.h"
@@ -22,8 +23,8 @@ namespace tessera {
 namespace fs = std::filesystem;
 
 namespace {
-// What fromFile() has given, by path and name. Never destroyed: other threads
-// may launch while the process ends.
+// Kernels that fromFile() has returned, by path and name. Never destroyed:
+// other threads may launch while the process exits.
 struct KnownKernels {
   std::mutex mutex;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Kernel::State>>
@@ -68,7 +69,7 @@ const std::vector<std::string> &Kernel::parameters() const {
   return state->parameters;
 }
 
-// The entry of a launch whose constexprs are all in one map.
+// Returns the entry of a launch whose constexprs are all in one map.
 static runtime::FoundEntry entryOf(Kernel::State &state,
                                    const std::vector<Arg> &args,
                                    const Constexprs &constexprs,
@@ -120,7 +121,8 @@ void precompile(const std::vector<LaunchRequest> &launches) {
   for (const LaunchRequest &launch : launches)
     requests.push_back(launch.kernel.compileRequest(
         launch.args, launch.constexprs, launch.options));
-  // Held until each is prepared: nobody else keeps them in memory.
+  // Keeps the kernels in memory until each launch is prepared; the service
+  // itself holds only weak references.
   const auto held = runtime::CompileService::instance().getAll(requests);
   for (const LaunchRequest &launch : launches)
     launch.kernel.prepare(launch.args, launch.constexprs, launch.options);
@@ -140,7 +142,7 @@ std::vector<KernelFile> kernelFiles() {
   for (const auto &[key, state] : known.kernels)
     if (state && state->isCuda())
       texts.emplace(state->base.file, state->base.text);
-    else if (state) // none where there was no such kernel
+    else if (state) // null if the kernel did not exist
       for (const language::RequestSource &source : state->base.sources)
         texts.emplace(source.path, source.text);
   std::vector<KernelFile> files;

@@ -1,4 +1,4 @@
-// runtime/launch/KernelFiles.h - the files behind the kernels of a process.
+// runtime/launch/KernelFiles.h - lists the source files of a process's kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,14 +8,14 @@
 
 namespace tessera {
 
-// A file that kernels of this process were made from.
+// A source file of kernels of this process.
 struct KernelFile {
   std::string path;
-  std::string text; // as it was when the kernel was first asked for
+  std::string text; // at the first request of the kernel
 };
 
-// The files of all kernels that Kernel::fromFile() has given, with those they
-// import from; sorted by path.
+// Returns the files of all kernels that Kernel::fromFile() has returned and the
+// files that they import, sorted by path.
 std::vector<KernelFile> kernelFiles();
 
 } // namespace tessera

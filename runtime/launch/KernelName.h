@@ -1,5 +1,4 @@
-// runtime/launch/KernelName.h - how tuning tables and the routing name a
-// kernel.
+// runtime/launch/KernelName.h - names of kernels in tuning tables and routing.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,12 +7,13 @@
 
 namespace tessera::runtime {
 
-// "kernels/nsa/select_fwd.py:select_fwd" for a function of an existing file;
-// of a file outside this build's kernels, the file's name alone.
+// Returns "kernels/nsa/select_fwd.py:select_fwd" for a function of an existing
+// file. For a file outside of this build's kernels, the path is the file's name
+// alone.
 std::string kernelName(const std::string &file, const std::string &function);
 
-// 32 hexadecimal digits that identify the text of a request, which is without
-// comments and docstrings.
+// Returns 32 hexadecimal digits that identify a request's text, which does not
+// contain comments and docstrings.
 std::string textHash(const std::string &text);
 
 } // namespace tessera::runtime

@@ -13,7 +13,7 @@ using language::Value;
 using runtime::Configuration;
 using runtime::launchDevice;
 
-// A constexpr of CUDA C++: -DNAME=text.
+// Returns a constexpr of CUDA C++ as the definition -DNAME=text.
 static language::Argument definition(const std::string &name,
                                      const Value &value) {
   language::Argument argument;
@@ -35,7 +35,7 @@ Kernel::State::request(std::span<const Arg> args, const Constexprs &constexprs,
   const Configuration all = configure(usual, args, constexprs);
   language::CompileRequest request = base;
   request.target = device.target();
-  // No time for a cubin, and no need of a ptxas.
+  // The device executes PTX, so a cubin would waste time and require ptxas.
   if (device.readsPtx())
     request.assembler = "none";
   request.options.numWarps = options.numWarps.value_or(usual.numWarps);

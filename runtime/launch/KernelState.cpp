@@ -17,7 +17,7 @@ using language::Value;
 
 namespace runtime {
 
-// The function of that name: one that the file has not is the caller's mistake.
+// Returns the kernel of that name. Throws Error if the file does not define it.
 static const language::FunctionDef &kernelOf(const language::Program &program,
                                              const std::string &name) {
   try {

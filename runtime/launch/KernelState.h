@@ -1,4 +1,5 @@
-// runtime/launch/KernelState.h - what one kernel of a file knows.
+// runtime/launch/KernelState.h - the state of a kernel: its source, hints,
+// launch tables and loaded code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -30,40 +31,43 @@ namespace runtime {
 // Names and values of constexprs.
 using Configuration = std::map<std::string, language::Value>;
 
-// Counters of all kernels of the process.
+// Returns the counter of launches served from memory, of all kernels.
 std::atomic<uint64_t> &memoryHitCounter();
 
-// One specialization: its code, loaded by the first launch that needs it.
+// Code of one specialization, loaded by its first launch.
 struct SpecializedCode {
-  std::mutex mutex; // of who loads
+  std::mutex mutex; // held while loading
   std::shared_ptr<LoadedKernel> kernel;
 };
 
-// What is known of all launches with one key.
+// State of all launches that have the same key.
 struct LaunchEntry {
   std::vector<uint64_t> key;
   const LaunchDevice *device = nullptr;
-  // The constexprs that decide the code: given ones and those of heuristics.
+  // The constexprs that determine the code: those of the caller and of
+  // heuristics.
   Constexprs constexprs;
-  // All that are integers, with configuration and defaults.
+  // All integer constexprs, including configuration and defaults.
   std::vector<std::pair<std::string, int64_t>> integers;
-  // Where to get the code, and once it is there the code itself.
+  // `code` is the shared specialization; `loaded` is its loaded kernel, set
+  // after the first load.
   std::shared_ptr<SpecializedCode> code;
   mutable std::atomic<LoadedKernel *> loaded{nullptr};
-  // Where the configuration came from; counts launches. There once `loaded` is.
+  // The origin of the configuration, and its launch counter. `route` is set
+  // when `loaded` is.
   ChosenConfiguration chosen;
   mutable Route *route = nullptr;
 };
 
-// An entry of the table, or one of its own where the table is full.
+// A table entry, or a temporary entry if the table is full.
 struct FoundEntry {
   const LaunchEntry *entry = nullptr;
   std::unique_ptr<LaunchEntry> own;
 };
 
-// What specialization sees of an argument.
+// Returns the properties of an argument that specialization uses.
 language::Actual toActual(const Arg &arg);
-// Key words of constexprs, in their order.
+// Appends the words of constexprs to a key, in their order.
 void addConstexprs(LaunchKey &key, const Constexprs &constexprs);
 
 } // namespace runtime
@@ -71,11 +75,11 @@ void addConstexprs(LaunchKey &key, const Constexprs &constexprs);
 struct Kernel::State {
   State(std::shared_ptr<const language::Program> program,
         const std::string &kernel);
-  // Of a CUDA C++ source.
+  // Creates the state of a kernel of a CUDA C++ source.
   State(const std::string &path, const std::string &text,
         const std::string &kernel);
 
-  // Tiles, warps and stages of launches that name none.
+  // Tiles, warps and stages of launches that do not specify them.
   struct Defaults {
     runtime::Configuration constexprs;
     int64_t numWarps = 4, numStages = 2;
@@ -83,34 +87,37 @@ struct Kernel::State {
   const Defaults &defaults(const runtime::LaunchDevice &device) const {
     return device.isCpu() ? cpu : gpu;
   }
-  // The same of a launch: a table may have others.
+  // Returns the defaults of a launch, with the values of `chosen` applied.
   Defaults defaults(const runtime::LaunchDevice &device,
                     const runtime::ChosenConfiguration &chosen) const;
 
-  // The same, by what the registered chooser returns for the launch.
+  // Returns the defaults of a launch with the registered chooser's
+  // configuration.
   Defaults defaultsFor(const runtime::LaunchDevice &device,
                        std::span<const Arg> args, const Constexprs &given,
                        const LaunchOptions &options) const;
 
-  // Opens the key of a launch; name and value of each constexpr follow it. Of
-  // the values of `args` only the class matters, or all where the kernel has
-  // heuristics, which see values. Throws Error for a wrong number of arguments.
+  // Writes the start of a launch key; the caller appends name and value of each
+  // constexpr. Only the class of each argument enters the key; kernels with
+  // heuristics add the values, because heuristics read them. Throws Error for a
+  // wrong number of arguments.
   void beginKey(runtime::LaunchKey &key, const runtime::LaunchDevice &device,
                 std::span<const Arg> args, const LaunchOptions &options,
                 bool values) const;
   bool keyHasValues() const { return !info.heuristics.empty(); }
-  // Null when there is none. Takes no lock.
+  // Returns the entry of a key, or null. Takes no lock.
   const runtime::LaunchEntry *findEntry(runtime::LaunchKey::View key) const {
     return table.find(key);
   }
-  // What the table has under the key of such a launch, made where there is
-  // none. Compiles nothing. Throws Error.
+  // Returns the entry of a launch and creates it if missing. Compiles nothing.
+  // Throws Error.
   runtime::FoundEntry entryOf(runtime::LaunchKey::View key,
                               const runtime::LaunchDevice &device,
                               std::span<const Arg> args,
                               const Constexprs &constexprs,
                               const LaunchOptions &options);
-  // The entry's code, compiled and loaded where it is not yet. Throws Error.
+  // Returns the entry's code; compiles and loads it first if necessary. Throws
+  // Error.
   runtime::LoadedKernel &codeOf(const runtime::LaunchEntry &entry,
                                 std::span<const Arg> args,
                                 const LaunchOptions &options) const {
@@ -121,11 +128,12 @@ struct Kernel::State {
     return loadCode(entry, args, options);
   }
 
-  // All constexprs of a launch, with configuration, heuristics and defaults.
+  // Returns all constexprs of a launch, with configuration, heuristics and
+  // defaults.
   runtime::Configuration configure(const Defaults &usual,
                                    std::span<const Arg> args,
                                    const Constexprs &given) const;
-  // The same, by the table of the device.
+  // The same, with the device's tuned configuration.
   runtime::Configuration configure(const runtime::LaunchDevice &device,
                                    std::span<const Arg> args,
                                    const Constexprs &given,
@@ -134,13 +142,13 @@ struct Kernel::State {
                                    const Constexprs &constexprs,
                                    const LaunchOptions &options) const;
   void checkCount(size_t arguments) const;
-  // runtime::kernelName() and runtime::textHash() of the kernel.
+  // Returns runtime::kernelName() and runtime::textHash() of the kernel.
   const std::pair<std::string, std::string> &nameAndHash() const;
-  // The hash of nameAndHash(), with the text of the functions among the
-  // constexprs.
+  // Returns the hash of nameAndHash(), extended by the text of functions that
+  // are passed as constexprs.
   std::string textHash(const Constexprs &constexprs) const;
 
-  // True of CUDA C++, which has no program: `base` has the source.
+  // True for CUDA C++, whose source is in `base`; it does not have a `program`.
   bool isCuda() const { return !program; }
   void requireGpu(const runtime::LaunchDevice &device) const;
 
@@ -152,7 +160,8 @@ struct Kernel::State {
   Defaults cpu, gpu;
   language::CompileRequest base;
 
-  // Of `parameters`: do_not_specialize. An array: a launch reads it.
+  // Which of `parameters` are do_not_specialize. A plain array, because every
+  // launch reads it.
   std::unique_ptr<bool[]> unspecialized;
 
 private:
@@ -167,7 +176,7 @@ private:
   void takeParameters();
 
   runtime::LaunchTable<runtime::LaunchEntry> table;
-  // By keys without values: entries share code that is the same.
+  // Code by keys without argument values, so that entries share equal code.
   runtime::LaunchTable<std::shared_ptr<runtime::SpecializedCode>> codes;
 };
 

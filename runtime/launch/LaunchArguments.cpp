@@ -1,5 +1,5 @@
-// runtime/launch/LaunchArguments.cpp - arguments of a launch: the key that they
-// make, and what the language's specialization sees of them.
+// runtime/launch/LaunchArguments.cpp - converts the arguments of a launch to
+// its key and to the properties that specialization uses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/KernelState.h"
@@ -38,9 +38,10 @@ void Kernel::State::beginKey(runtime::LaunchKey &key,
     checkCount(args.size());
   const auto &[numWarps, numStages, handle, stream, wideGrid, sequence, tuned] =
       options;
-  // The device stands for the handle, and code does not depend on the stream.
+  // The key contains the device instead of the handle. Code does not depend on
+  // the stream.
   static_cast<void>(handle), static_cast<void>(stream);
-  // Only the configuration's tag depends on them.
+  // These only affect the configuration's tag.
   static_cast<void>(sequence), static_cast<void>(tuned);
   const uint64_t tag = runtime::configurationTag(device, options);
   key.add(uint64_t(device.number) << 32 | uint64_t(tag != 0) << 4 |

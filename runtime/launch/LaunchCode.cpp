@@ -23,9 +23,9 @@ std::atomic<uint64_t> &memoryHitCounter() {
 
 } // namespace runtime
 
-// Combinations of values that a kernel with heuristics remembers. Beyond, they
-// are evaluated at every launch: a length that is never the same again must
-// not fill the memory.
+// Maximum number of value combinations that a kernel with heuristics remembers.
+// Beyond it, every launch evaluates the heuristics: lengths that never repeat
+// must not fill memory.
 static constexpr size_t mostValueEntries = 1024;
 
 std::shared_ptr<runtime::SpecializedCode>

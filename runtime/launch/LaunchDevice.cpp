@@ -1,4 +1,4 @@
-// runtime/launch/LaunchDevice.cpp - what kernels run on, by name.
+// runtime/launch/LaunchDevice.cpp - the registry of devices.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LaunchDevice.h"
@@ -37,14 +37,14 @@ Registry &bareRegistry() {
   return *registry;
 }
 
-// With the devices of this build.
+// Returns the registry after the build's devices have been registered.
 Registry &registry() {
   static std::once_flag once;
   std::call_once(once, registerParts);
   return bareRegistry();
 }
 
-// Null until someone asks or chooses.
+// The default device; null until it is first read or set.
 std::atomic<const LaunchDevice *> chosen{nullptr};
 
 } // namespace
@@ -60,7 +60,7 @@ void registerDevice(std::unique_ptr<LaunchDevice> device) {
 
 const LaunchDevice &findLaunchDevice(const std::string &name) {
   if (const LaunchDevice *device = registry().find(name)) {
-    static_cast<void>(device->target()); // throws where there is no machine
+    static_cast<void>(device->target()); // throws without such a machine
     return *device;
   }
   throw Error("there is no device `" + name + "`",

@@ -1,4 +1,4 @@
-// runtime/launch/LaunchDevice.h - what kernels run on, by name.
+// runtime/launch/LaunchDevice.h - the interface of devices, and their registry.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,42 +12,45 @@
 
 namespace tessera::runtime {
 
-// There is one of each name, as long as the process lives. Devices register
-// themselves (library/Parts.cpp), so that launches know none of them.
+// A device that kernels run on. One instance exists per name, as long as the
+// process lives. Devices register themselves (library/Parts.cpp), so the launch
+// code does not depend on them.
 class LaunchDevice {
 public:
   explicit LaunchDevice(std::string name) : name(std::move(name)) {}
   LaunchDevice(const LaunchDevice &) = delete;
   virtual ~LaunchDevice() = default;
 
-  // What its kernels are compiled for. Throws Error where there is no such
-  // machine.
+  // Returns the target of the device's kernels. Throws Error if the machine
+  // does not have the device.
   virtual const std::string &target() const = 0;
-  // Code of that target, ready to run; `parameters` are the names that
-  // arguments go by, in order. Throws Error for an artifact that does not fit.
+  // Loads code of that target. `parameters` are the names of the arguments, in
+  // order. Throws Error for an artifact that does not fit them.
   virtual std::shared_ptr<LoadedKernel>
   load(const CompiledKernel &compiled, const std::string &kernel,
        const std::vector<std::string> &parameters) const = 0;
-  // Whether the configurations of the cpu are for it.
+  // True if cpu configurations apply to the device.
   virtual bool isCpu() const { return false; }
-  // Whether pointers are the host's.
+  // True if pointer arguments are host addresses.
   virtual bool hostMemory() const { return true; }
-  // Whether what is launched on the stream becomes part of a CUDA graph, whose
-  // capture loading of code would break. Throws Error.
+  // True if the stream is being captured into a CUDA graph, during which code
+  // must not be loaded. Throws Error.
   virtual bool capturing(void * /*stream*/) const { return false; }
-  // Whether it reads PTX and has no use for a cubin.
+  // True if the device executes PTX and ignores cubins.
   virtual bool readsPtx() const { return false; }
 
   const std::string name;
   uint32_t number = 0; // in the order of registration: for launch keys
 };
 
-// Throws std::logic_error when there is one of that name.
+// Registers a device. Throws std::logic_error if the name is taken.
 void registerDevice(std::unique_ptr<LaunchDevice> device);
 
-// Throws Error with the nearest name, and for `cuda` where there is no GPU.
+// Returns the device of a name. Throws Error for an unknown name, with the
+// nearest one, and for `cuda` on a machine without a GPU.
 const LaunchDevice &findLaunchDevice(const std::string &name);
-// The one that the options name, else the default. Throws Error.
+// Returns the device that the options name, else the default device. Throws
+// Error.
 const LaunchDevice &launchDevice(const LaunchOptions &options);
 
 } // namespace tessera::runtime

@@ -1,4 +1,4 @@
-// runtime/launch/LaunchHook.cpp - who sees every launch of the process.
+// runtime/launch/LaunchHook.cpp - the registered launch hook.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/Parts.h"

@@ -12,7 +12,7 @@ namespace tessera::runtime {
 
 namespace {
 
-// Classes of arguments. A pointer adds its type and whether it is aligned.
+// Bytes of the argument classes. A pointer adds its type and alignment.
 enum ClassByte : uint8_t {
   noneClass = 1,
   oneClass = 2,
@@ -117,7 +117,7 @@ void LaunchKey::addValues(std::span<const Arg> args) {
 }
 
 uint64_t hashOf(LaunchKey::View key) {
-  // Two chains of multiplications at once; constants of wyhash.
+  // Two independent chains of multiplications; the constants of wyhash.
   constexpr uint64_t k0 = 0xa0761d6478bd642f, k1 = 0xe7037ed1a0b428db;
   uint64_t a = k0 ^ key.size(), b = k1;
   size_t i = 0;

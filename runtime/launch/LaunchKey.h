@@ -1,5 +1,5 @@
-// runtime/launch/LaunchKey.h - what tells launches apart that need different
-// code.
+// runtime/launch/LaunchKey.h - the key that separates launches which need
+// different code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace tessera::runtime {
 
-// A few 64-bit words: device and options, one byte for the class of each
-// argument, and name and value of each constexpr. What is written can be read
-// back in one way only, and tables compare all words, so equal hashes never
-// give a launch the code of another.
+// A launch key is a few 64-bit words: device and options, one byte for the
+// class of each argument, and name and value of each constexpr. The encoding is
+// unambiguous and tables compare all words, so a hash collision never selects
+// another launch's code.
 class LaunchKey {
 public:
   using View = std::span<const uint64_t>;
@@ -27,18 +27,18 @@ public:
     for (uint64_t word : other)
       add(word);
   }
-  // Bytes of any length; `tag` goes into the same word as the length.
+  // Appends bytes of any length; `tag` shares a word with the length.
   void addText(std::string_view text, uint8_t tag = 0);
   void addConstexpr(std::string_view name, int64_t value) {
     addText(name, integerTag);
     add(uint64_t(value));
   }
   void addConstexpr(std::string_view name, const ConstexprValue &value);
-  // One byte an argument: kind, type, 16-byte alignment of pointers; of
-  // integers whether they are 1, fit 32 bits, are divisible by 16.
-  // `unspecialized`: of as many arguments, those of do_not_specialize.
+  // Appends one byte per argument: its kind and type, the 16-byte alignment of
+  // a pointer, and whether an integer is 1, fits 32 bits, or is divisible by
+  // 16. `unspecialized` flags the do_not_specialize arguments.
   void addClasses(std::span<const Arg> args, const bool *unspecialized);
-  // Bits of what heuristics can see: numbers, not addresses.
+  // Appends the values that heuristics can read: numbers, not addresses.
   void addValues(std::span<const Arg> args);
 
   View view() const { return words; }
@@ -53,7 +53,7 @@ inline bool sameKey(LaunchKey::View a, LaunchKey::View b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-// Spreads keys over a table; two keys may share it.
+// Returns the hash of a key. Two keys may have the same hash.
 uint64_t hashOf(LaunchKey::View key);
 
 } // namespace tessera::runtime

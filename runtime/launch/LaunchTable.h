@@ -1,4 +1,4 @@
-// runtime/launch/LaunchTable.h - from launch keys to what is known of them.
+// runtime/launch/LaunchTable.h - hash table from launch keys to launch state.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,22 +14,22 @@
 
 namespace tessera::runtime {
 
-// An open-addressing table that only grows, so a value stays where it is as
-// long as the table lives. find() takes no lock: it reads slots that are
-// written once, of an array that is replaced by a larger one and kept.
+// An open-addressing hash table that only grows, so a value's address is
+// stable. find() takes no lock: each slot is written once, and a full array is
+// replaced by a larger one but not freed.
 template <typename T>
 class LaunchTable {
 public:
   LaunchTable() { publish(16); }
 
-  // Null when there is none.
+  // Returns the value of a key, or null.
   T *find(LaunchKey::View key) const {
     const Entry *entry =
         search(*current.load(std::memory_order_acquire), hashOf(key), key);
     return entry ? entry->value.get() : nullptr;
   }
 
-  // The value that is there afterwards: the first one inserted under the key.
+  // Returns the value of the key after the call: the first one inserted wins.
   T &insert(LaunchKey::View key, std::unique_ptr<T> value) {
     std::lock_guard<std::mutex> guard(mutex);
     const uint64_t hash = hashOf(key);
@@ -85,7 +85,7 @@ private:
     all.push_back(std::move(larger));
   }
 
-  mutable std::mutex mutex; // of those that insert
+  mutable std::mutex mutex; // held while inserting
   std::atomic<Slots *> current{nullptr};
   std::vector<std::unique_ptr<Slots>> all; // readers may still be in old ones
   std::vector<std::unique_ptr<Entry>> entries;

@@ -1,4 +1,4 @@
-// runtime/launch/ListLaunches.cpp - what a program launches, as a list.
+// runtime/launch/ListLaunches.cpp - collects the launches of a program.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/ListLaunches.h"
@@ -22,7 +22,7 @@ public:
              std::span<const Arg> args, const Constexprs &constexprs,
              const LaunchOptions &options) override {
     LaunchKey key;
-    // The values, too, of kernels whose heuristics see them.
+    // Includes the argument values if the kernel's heuristics read them.
     state.beginKey(key, launchDevice(options), args, options,
                    state.keyHasValues());
     addConstexprs(key, constexprs);
@@ -60,13 +60,14 @@ private:
   std::vector<LaunchRequest> listed;
 };
 
-// A device is asked for first: that is when the recorder becomes the hook.
+// Listing the devices first runs registerParts(), which installs the recorder's
+// hook.
 static LaunchHook *hookOfParts() {
   static_cast<void>(deviceNames());
   return launchHook();
 }
 
-// List is initialized first, by the order of the members.
+// `list` is initialized before the other members, by their order.
 LaunchListing::LaunchListing(Launches launches)
     : list(std::make_unique<List>(launches, hookOfParts())),
       before(launchHook()) {

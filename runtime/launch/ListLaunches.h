@@ -1,4 +1,4 @@
-// runtime/launch/ListLaunches.h - what a program launches, as a list.
+// runtime/launch/ListLaunches.h - collects the launches of a program.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,7 +13,8 @@ namespace tessera::runtime {
 
 class LaunchHook;
 
-// While it lives, launches of the process are put on a list. One at a time.
+// While a listing lives, it collects the launches of the process. Only one
+// listing may exist at a time.
 class LaunchListing {
 public:
   enum class Launches {
@@ -26,13 +27,13 @@ public:
   LaunchListing &operator=(const LaunchListing &) = delete;
   ~LaunchListing();
 
-  // In the order of the first launch, one for each kernel, classes of
-  // arguments, constexprs and options: precompile() prepares them. The
-  // addresses tell their alignment only.
+  // Returns one request per combination of kernel, argument classes, constexprs
+  // and options, in the order of first use; precompile() takes them. Only the
+  // alignment of the addresses is meaningful.
   std::vector<LaunchRequest> requests() const;
 
-  // The index in requests() of the last launch that this thread made while a
-  // list was kept, since it called forgetLast(); -1: none.
+  // Returns the index in requests() of this thread's last listed launch since
+  // forgetLast(); -1 if none.
   static int64_t last();
   static void forgetLast();
 

@@ -1,4 +1,4 @@
-// runtime/launch/LoadedKernel.h - a specialization, ready to run on a device.
+// runtime/launch/LoadedKernel.h - a specialization loaded on a device.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,12 +16,13 @@ namespace tessera::runtime {
 class LoadedKernel {
 public:
   virtual ~LoadedKernel() = default;
-  // Runs the grid and waits, but for the device cuda, which puts it on the
-  // stream. `args` are of the classes that the kernel was compiled for.
+  // Runs the grid and waits for it; the device cuda only enqueues it on the
+  // stream. `args` must be of the classes that the kernel was compiled for.
   // Thread-safe. Throws Error.
   virtual void launch(const Grid &grid, std::span<const Arg> args,
                       void *stream) = 0;
-  // What errors may say of it besides its name; called before the first launch.
+  // Sets the configuration and file that errors report. Called before the first
+  // launch.
   virtual void describe(const std::string & /*configuration*/,
                         const std::string & /*file*/) {}
   void launch(const Grid &grid, const std::vector<Arg> &args) {
@@ -29,7 +30,8 @@ public:
   }
 };
 
-// Index of the argument that a parameter of the artifact takes. Throws Error.
+// Returns the index of the argument for a parameter of the artifact. Throws
+// Error.
 size_t argumentOf(const std::string &parameter, const std::string &kernel,
                   const std::vector<std::string> &parameters);
 

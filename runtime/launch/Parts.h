@@ -1,4 +1,5 @@
-// runtime/launch/Parts.h - what a build adds to launches: devices, recording.
+// runtime/launch/Parts.h - how a build registers devices, tuning tables and the
+// launch hook.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,30 +11,32 @@
 
 namespace tessera::runtime {
 
-// Registers the devices of this build, cpu first, the tuning tables, and a hook
-// where one is wanted. Called once, before the first launch. Defined in
-// library/Parts.cpp, the one file that knows all parts.
+// Registers the devices of this build (cpu first), the tuning tables, and a
+// launch hook if requested. Called once, before the first launch.
+// library/Parts.cpp defines it, so that only that file depends on all
+// components.
 void registerParts();
 
-// Sees every launch of the process.
+// Observes every launch of the process. replay/ records launches through it.
 class LaunchHook {
 public:
-  // What a hook keeps of one launch.
+  // The hook's state of one launch.
   class Watched {
   public:
     virtual ~Watched() = default;
     virtual void finished() = 0; // after a launch that did not throw
   };
   virtual ~LaunchHook() = default;
-  // Asked first: true of a launch that the hook takes over. Nothing is
-  // compiled then, and nothing runs.
+  // Called first. Returns true if the hook takes over the launch; then the
+  // kernel is neither compiled nor run.
   virtual bool takes(const Kernel & /*kernel*/, const Kernel::State & /*state*/,
                      std::span<const Arg> /*args*/,
                      const Constexprs & /*constexprs*/,
                      const LaunchOptions & /*options*/) {
     return false;
   }
-  // Before a launch, which never fails by it. Null: not of interest.
+  // Called before a launch. Must not make it fail. Returns null if the hook
+  // ignores the launch.
   virtual std::unique_ptr<Watched> before(const Kernel::State &kernel,
                                           const Grid &grid,
                                           std::span<const Arg> args,
@@ -41,7 +44,8 @@ public:
                                           const LaunchOptions &options) = 0;
 };
 
-// Null, as at first: none. It must live as long as the process.
+// Registers the hook; null, the initial value, removes it. The hook must live
+// as long as the process.
 void setLaunchHook(LaunchHook *hook);
 LaunchHook *launchHook();
 

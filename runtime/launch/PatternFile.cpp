@@ -77,7 +77,7 @@ bool isQuoted(std::string_view text) {
   return text.starts_with('\'') || text.starts_with('"');
 }
 
-// A word of letters, digits and _ that is not a number or a truth value.
+// True for a word of letters, digits and _, other than a number or truth value.
 bool isWord(std::string_view text) {
   return !text.empty() && !std::isdigit(uint8_t(text[0])) && text != "True" &&
          text != "true" && text != "False" && text != "false" &&
@@ -99,7 +99,7 @@ ArgumentError unknownParameter(const PatternFile &pattern,
                 "parameters"));
 }
 
-// Reads "top=8, cap=30.0".
+// Parses "top=8, cap=30.0".
 std::vector<std::pair<std::string, std::string>>
 valuesOf(const std::string &parameters, const std::string &file) {
   std::vector<std::pair<std::string, std::string>> result;
@@ -123,8 +123,9 @@ valuesOf(const std::string &parameters, const std::string &file) {
   return result;
 }
 
-// The value in the type of a parameter's default, as Python writes it; nullopt
-// if it has another type. An integer suits a float, and a word is not quoted.
+// Returns the value in Python syntax, in the type of the parameter's default;
+// nullopt for another type. An integer is accepted for a float, and a word has
+// no quotes.
 std::optional<std::string> writtenLike(const language::Value &defaultValue,
                                        const std::string &text) {
   if (defaultValue.is<std::string>())

@@ -37,10 +37,10 @@ struct PatternFile {
   std::vector<std::string> perSequence; // {"PREFIX"}
   // The directive select(...), whose integers are among the parameters.
   std::optional<PatternSelection> selection;
-  // Whether a model can go on from a cache: by a kernel of the file, which one
-  // that an earlier version wrote does not have, or by its selection.
+  // True if a model can decode from a key/value cache: the file has a decoding
+  // kernel (files of earlier versions may lack it) or a selection.
   bool decodes = false;
-  // False: no query attends to a key after itself, as far as `sees` tells.
+  // False if no query attends to a later key, as far as `sees` shows.
   bool attendsToLaterKeys = false;
   // The file with its kernels.
   std::shared_ptr<const language::Program> program;
@@ -78,7 +78,7 @@ selectionOfPattern(const std::string &file, const std::string &parameters);
 std::string constantsOfPattern(const std::string &file,
                                const std::string &parameters);
 
-// Whether findKernelFile() finds a file of that path.
+// True if findKernelFile() finds a file of that path.
 bool isKernelFile(const std::string &file);
 
 // Returns the names of the patterns in kernels/patterns, sorted.

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// An entry, and what a launch of it needs besides.
+// An entry, and the other data that its launch needs.
 struct PreparedLaunch::Found {
   runtime::FoundEntry found;
   LaunchOptions options;

@@ -1,4 +1,5 @@
-// runtime/launch/Routing.h - which configurations launches ran with, and why.
+// runtime/launch/Routing.h - records which configurations launches used, and
+// why.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,23 +14,23 @@
 
 namespace tessera::runtime {
 
-// Of one specialization. Only `launches` changes.
+// The route of one specialization. Only `launches` changes.
 struct Route {
   std::string kernel, device;
   std::string configuration; // "BM=64 BN=32 num_warps=4"
-  bool tuned = false;        // it is that of a table
+  bool tuned = false;        // from a tuning table
   std::string why;           // "table PATH", "no table", "no entry" ...
   std::atomic<uint64_t> launches{0};
 
   void count() { launches.fetch_add(1, std::memory_order_relaxed); }
 };
 
-// A route that lives as long as the process. The first one makes the process
-// print its routing at its end where TESSERA_PRINT_ROUTING is 1.
+// Adds a route that lives as long as the process. With TESSERA_PRINT_ROUTING=1,
+// the first call also makes the process print all routes at exit.
 Route &addRoute(std::string kernel, std::string device,
                 std::string configuration, bool tuned, std::string why);
 
-// The route of a specialization that is about to run.
+// Returns the route of a specialization, before its first run.
 Route &routeOf(const ChosenConfiguration &chosen, const LaunchDevice &device,
                const Kernel::State &kernel,
                const language::CompileRequest &request);
@@ -39,7 +40,7 @@ struct RouteCount {
   bool tuned = false;
   uint64_t launches = 0;
 };
-// Equal routes as one, in the order of their names.
+// Returns all routes sorted by name; equal routes are merged.
 std::vector<RouteCount> routes();
 
 struct RoutingTotals {
@@ -47,7 +48,7 @@ struct RoutingTotals {
 };
 RoutingTotals routingTotals();
 
-// A line for each of routes(), and one with the totals.
+// Returns a line per route, and a line with the totals.
 std::string printRouting();
 
 } // namespace tessera::runtime

@@ -1,5 +1,5 @@
-// runtime/launch/TensorExtent.h - shapes of the memory that pointers of a
-// launch point to, which callers tell a recorder of launches.
+// runtime/launch/TensorExtent.h - shapes of the tensors that a launch's
+// pointers refer to; callers pass them to the recorder of launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace tessera::runtime {
 
-// What a pointer argument points to: a launch itself sees addresses only.
+// Tensor behind a pointer argument. A launch itself receives only addresses.
 struct TensorExtent {
   const void *address = nullptr;       // of element [0, 0, ...]
   std::vector<int64_t> shape, strides; // strides in elements
@@ -20,7 +20,7 @@ struct TensorExtent {
 bool recording();
 
 // Describes the pointers of the calling thread's next launch, in any order.
-// Only worth calling while recording().
+// Callers check recording() first.
 void describeTensors(std::vector<TensorExtent> extents);
 // Returns what the calling thread described last, and forgets it.
 std::vector<TensorExtent> takeDescribedTensors();

@@ -112,10 +112,10 @@ const std::string *calledMember(const Expr &expr) {
   return member ? &member->attribute : nullptr;
 }
 
-// What the text says of one axis.
+// Uses of one axis's program id in the text.
 struct Axis {
   std::vector<const Expr *> tiles; // X of `program_id * X`, changed
-  bool otherwise = false;          // the number of the program itself
+  bool otherwise = false;          // the program id is used in another way
   bool unclear = false;
 };
 
@@ -129,11 +129,10 @@ public:
     forEachStatement(
         function.body, [](const Expr &, const Expr &) {},
         [&](const Expr &expr) {
-          if (!axisOf(expr)) // a name for the number is no use of it
+          if (!axisOf(expr)) // a plain alias of the program id
             use(expr, false);
         });
-    // A kernel that leaves everything to a helper: the helper reads the
-    // numbers.
+    // A kernel that delegates to a helper, which reads the program ids.
     if (passesChanged && !usesNumber && alias.empty())
       for (Axis &axis : axes)
         axis.unclear = true;
@@ -141,7 +140,8 @@ public:
   }
 
 private:
-  // The axis whose number the expression is, through names and .to(): 0 to 2.
+  // Returns the axis whose program id the expression is, through names and
+  // .to(): 0 to 2.
   std::optional<int> axisOf(const Expr &expr) const {
     if (const auto *name = expr.as<Name>()) {
       const auto found = alias.find(name->id);
@@ -170,8 +170,8 @@ private:
     return found;
   }
 
-  // Whether the value goes up with the number of a program of the axis; what is
-  // loaded from an address does not.
+  // True if the value grows with the program id of the axis. A value loaded
+  // from memory does not.
   bool derived(const Expr &expr, int axis) const {
     if (axisOf(expr) == axis)
       return true;
@@ -186,8 +186,8 @@ private:
     return found;
   }
 
-  // Names that depend on a changed constexpr, and those that depend on the
-  // number of a program and on none.
+  // Computes the names that depend on a changed constexpr, and the names that
+  // depend on a program id but not on a changed constexpr.
   void spread() {
     dependent = changed;
     for (size_t before = SIZE_MAX, now = 0; before != now;) {
@@ -215,7 +215,8 @@ private:
         names.erase(name);
   }
 
-  // `scaled`: the expression is a factor beside a tile.
+  // Records a use. `scaled`: the expression is a factor of a product with a
+  // tile.
   void use(const Expr &expr, bool scaled) {
     if (const auto axis = axisOf(expr)) {
       usesNumber = true;
@@ -255,7 +256,7 @@ private:
     return derived(expr, axis) && !mentions(expr, dependent);
   }
 
-  // program_id * X with X of constexprs, one of them changed.
+  // Matches program_id * X, where X consists of constexprs and one has changed.
   bool takeTile(const Expr &number, const Expr &factor) {
     const auto axis = axisOf(number);
     if (!axis || !mentions(factor, changed))
@@ -264,7 +265,8 @@ private:
     return true;
   }
 
-  // A helper that gets the number of a program and a changed constexpr.
+  // Checks a call of a helper whose arguments include a program id and a
+  // changed constexpr.
   void checkCall(const Call &call) {
     bool hasChanged = false;
     std::vector<int> numbers;
@@ -290,7 +292,7 @@ private:
   std::map<std::string, int, std::less<>> alias;
   std::array<Names, 3> raw;
   std::array<Axis, 3> axes;
-  bool usesNumber = false;    // the text mentions the number of a program
+  bool usesNumber = false;    // the text uses a program id
   bool passesChanged = false; // a call has a changed constexpr
 };
 
@@ -300,7 +302,7 @@ std::optional<int64_t> tileSize(const Description &kernel, const Expr &expr,
     const auto number = evaluateHint(kernel, expr, sizes, "a tile").asInt();
     if (number && *number > 0 && *number <= INT32_MAX)
       return int64_t(*number);
-  } catch (const Error &) { // names a variable of the kernel
+  } catch (const Error &) { // the hint uses a kernel variable
   }
   return std::nullopt;
 }
@@ -311,7 +313,7 @@ Sizes withTiles(Sizes sizes, const Sizes &tiles) {
   return sizes;
 }
 
-// By the hint, where it says what the launch was.
+// Uses the hint if it reproduces the launch's grid.
 std::optional<Grid> byHint(const Description &kernel, const KnownLaunch &launch,
                            const Sizes &tiles) {
   if (!kernel.info.hints.grid)
@@ -342,7 +344,7 @@ std::optional<Grid> byHint(const Description &kernel, const KnownLaunch &launch,
 
 } // namespace
 
-// By the text, axis by axis.
+// Derives the grid from the text, axis by axis.
 static TileGrid byText(const Description &kernel, const KnownLaunch &launch,
                        const std::array<Axis, 3> &axes, const Sizes &after) {
   Grid grid = launch.grid;

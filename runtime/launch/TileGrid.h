@@ -14,26 +14,27 @@ namespace tessera::runtime {
 // A launch whose grid is known.
 struct KnownLaunch {
   Grid grid = {1, 1, 1};
-  // Its integers: constexprs, arguments by name, and of T, S, B and H (see
-  // Sizes) what is known.
+  // Known integers: constexprs, arguments by name, and those of T, S, B and H
+  // (see Sizes) that are known.
   Sizes sizes;
 };
 
 struct TileGrid {
   std::optional<Grid> grid;
-  std::string why; // there is none
+  std::string why; // the grid is unknown
 };
 
-// The grid when the constexprs of `tiles` take the place of the launch's.
+// Returns the grid if the constexprs of `tiles` replace those of the launch.
 //
-// By the hint grid(...) where that gives the launch's own grid for its own
-// constexprs; H, unless it is known, is what makes it so. Else from the text,
-// axis by axis: `tl.program_id(0) * BM` covers grid x BM elements, so a smaller
-// BM needs more programs (at most as many as cover the last tile in full: a
-// kernel leaves out what lies behind the end). An axis that no changed
-// constexpr has to do with keeps its size. There is no grid where the text uses
-// a program id with a changed constexpr in another way, and where a kernel also
-// stores by the number of its program: such results are of another shape.
+// Uses the hint grid(...) if it reproduces the launch's grid from the launch's
+// constexprs; an unknown H is solved for. Otherwise analyzes the text per axis:
+// `tl.program_id(0) * BM` covers grid x BM elements, so a smaller BM needs more
+// programs. (At most as many as cover the last tile in full: kernels mask
+// elements after the end.) An axis that does not depend on a changed constexpr
+// keeps its size. The grid is unknown if the text combines a program id with a
+// changed constexpr in another way, or if the kernel also stores at an offset
+// computed from its program id alone, because the result's shape then depends
+// on the grid.
 TileGrid gridWithTiles(const Description &kernel, const KnownLaunch &launch,
                        const Sizes &tiles);
 

@@ -40,7 +40,7 @@ const PackEntry *Pack::find(const CompileRequest &request) const {
   return found == byRequest.end() ? nullptr : found->second;
 }
 
-// Of the pack's CPU targets one that this processor can run.
+// Returns a CPU target of the pack that this processor can run.
 static std::string runnable(const std::set<std::string> &targets) {
   const auto host = CpuTarget::host();
   for (const std::string &text : targets)

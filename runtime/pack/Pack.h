@@ -1,4 +1,5 @@
-// runtime/pack/Pack.h - a pack that launches take code from.
+// runtime/pack/Pack.h - a pack: a file of compiled code that launches use
+// before cache and compiler.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -25,20 +26,21 @@ public:
 
   const std::string &path() const { return name; }
   const PackIndex &index() const { return contents; }
-  // Throws Error where another compiler made it.
+  // Throws Error if another compiler build produced the pack.
   void requireCompiler(const std::string &buildId) const;
 
-  // Null: there is no code for the request; whyNot() says why.
+  // Returns null if the pack lacks the request; whyNot() returns the reason.
   const PackEntry *find(const language::CompileRequest &request) const;
   std::string whyNot(const language::CompileRequest &request) const;
-  // The command that makes a pack with the code of the request: "pack this run:
-  // tessera pack --config run.yaml ...".
+  // Returns the command that creates a pack with the request's code: "pack this
+  // run: tessera pack --config run.yaml ...".
   std::string remedy(const language::CompileRequest &request) const;
-  // Throws Error where its checksum does not fit.
+  // Reads an entry. Throws Error if its checksum does not match.
   Artifact read(const PackEntry &entry) const;
 
 private:
-  // Those of the pack and the one of the request: "cpu:x86-64-v3:0000,sm_80".
+  // Returns the targets of the pack and of the request:
+  // "cpu:x86-64-v3:0000,sm_80".
   std::string targetsWith(const std::string &target) const;
 
   const std::string name;
@@ -47,12 +49,13 @@ private:
   std::map<std::string, const PackEntry *> byRequest;
 };
 
-// Tells what packs the kernels of this process, for remedies: the arguments of
-// `tessera pack` without targets and output. Writes the environment: call it
+// Sets the command that remedy() suggests: the arguments of `tessera pack`
+// without targets and output. Modifies the environment, so it must be called
 // before other threads start.
 void setPackArguments(const std::vector<std::string> &arguments);
 
-// The pack of TESSERA_PACK; null: none. Read at the first call. Throws Error.
+// Returns the pack of TESSERA_PACK, or null if unset. Reads it on the first
+// call. Throws Error.
 const Pack *environmentPack();
 
 } // namespace tessera::runtime

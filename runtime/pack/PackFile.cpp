@@ -95,7 +95,7 @@ Json listOf(const Json &json, const char *name, const std::string &what) {
   return list;
 }
 
-// `end`: where the artifacts end.
+// Parses the index. `end` is the end offset of the artifacts.
 PackIndex fromJson(const Json &json, uint64_t end, const std::string &what) {
   checkKeys(json,
             {"version", "commit", "compiler", "command", "kernels", "entries",

@@ -14,7 +14,7 @@
 
 namespace tessera::runtime {
 
-// A kernel that the pack has code of.
+// A kernel with code in the pack.
 struct PackKernel {
   std::string file; // "kernels/nsa/select_fwd.py"
   std::string name;
@@ -30,7 +30,7 @@ struct PackEntry {
   uint64_t kernel = 0;            // index into PackIndex::kernels
   std::string target;             // "sm_80", "cpu:x86-64-v3:0000"
   std::string configuration;      // "BM=64 D=128", for people
-  std::string assembler;          // version of the ptxas; empty: none took part
+  std::string assembler;          // version of ptxas; empty: not used
   uint64_t offset = 0, bytes = 0; // of the artifact in the file
 
   bool operator==(const PackEntry &) const = default;
@@ -39,7 +39,7 @@ struct PackEntry {
 struct PackIndex {
   std::string version, commit; // of tessera; the commit may be empty
   std::string compiler;        // compilerBuildId()
-  std::string command;         // that made it
+  std::string command;         // that created it
   std::vector<PackKernel> kernels;
   std::vector<PackEntry> entries;
   // Tables of tuned configurations (autotune/table/TuneTable.h), as texts.
@@ -61,15 +61,15 @@ struct PackIndex {
 inline constexpr uint32_t packVersion = 1;
 inline constexpr size_t packHeaderBytes = 72;
 
-// Places are filled in; `artifacts` are those of the entries, in their order.
+// Encodes a pack and fills in the offsets of its entries. `artifacts` are those
+// of the entries, in their order.
 std::string encodePack(PackIndex index, const std::vector<Artifact> &artifacts);
 
-// Looks at header and index alone. `name` is the file's, for messages. Throws
-// Error with what is wrong and what to do.
+// Decodes the header and the index. `name` is the file's name, for messages.
+// Throws Error.
 PackIndex decodePack(std::string_view bytes, const std::string &name);
 
-// The artifact of an entry of that index. Throws Error where its checksum does
-// not fit.
+// Reads the artifact of an entry. Throws Error if its checksum does not match.
 Artifact readPacked(std::string_view bytes, const PackIndex &index,
                     const PackEntry &entry, const std::string &name);
 

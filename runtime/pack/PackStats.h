@@ -1,4 +1,4 @@
-// runtime/pack/PackStats.h - what a pack spared this process.
+// runtime/pack/PackStats.h - counts the code that a process takes from a pack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -103,7 +103,7 @@ private:
         "wrote stays");
   }
 
-  // Next to which argument an address lies, in words.
+  // Describes where an address is relative to the nearest argument.
   std::string placeOf(uintptr_t address, std::span<const Arg> args) const {
     char hex[24];
     std::snprintf(hex, sizeof hex, "0x%llx",
@@ -122,10 +122,10 @@ private:
       if (!pointer || pointer->bytes == Pointer::unknown)
         continue;
       const auto begin = reinterpret_cast<uintptr_t>(pointer->address);
-      // Memory that was given back, or that must not be written.
+      // Inside of an argument: the memory was freed or is read-only.
       if (address - begin < pointer->bytes)
         return "inside of `" + names[i] + "`";
-      // Addresses wrap: one of the two is short.
+      // The subtractions wrap, so only one of the two distances is small.
       offer(begin - address, " bytes before the start of `", names[i]);
       offer(address - (begin + pointer->bytes), " bytes after the end of `",
             names[i]);

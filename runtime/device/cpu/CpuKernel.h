@@ -1,4 +1,5 @@
-// runtime/device/cpu/CpuKernel.h - kernels that run on this processor.
+// runtime/device/cpu/CpuKernel.h - registers the device "cpu" and loads its
+// kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,7 +8,7 @@
 
 namespace tessera::runtime {
 
-// Adds the device "cpu".
+// Registers the device "cpu".
 void registerCpuDevice();
 
 // Throws Error.

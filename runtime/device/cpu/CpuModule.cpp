@@ -23,10 +23,11 @@ namespace tessera::runtime {
 
 namespace fs = std::filesystem;
 
-// The loader takes two equal path names for the same library, and descriptor
-// numbers repeat: a count goes into the name, as slashes and dots that mean
-// nothing to the kernel. So does the counter's address, since the process may
-// have another runtime with a counter of its own (libtessera_torch.so has one).
+// Returns a path that is unique in the process. The loader treats equal path
+// names as the same library, and descriptor numbers repeat. So the path encodes
+// a count in slashes and dots, which the kernel ignores. It also encodes the
+// counter's address, because the process may contain another runtime with its
+// own counter (libtessera_torch.so has one).
 static std::string uniquePath(int fd) {
   static std::atomic<uint32_t> counter{0};
   std::string path = "/proc/self/fd/";
@@ -51,7 +52,7 @@ static void *loadFromMemory(std::string_view code, std::string &reason) {
   return handle;
 }
 
-// Where memory files may not be executed.
+// Loads from a file, for systems that forbid executing memory files.
 static void *loadFromFile(std::string_view code, std::string &reason) {
   std::error_code error;
   std::string path =
@@ -75,7 +76,7 @@ static void *loadFromFile(std::string_view code, std::string &reason) {
   return handle;
 }
 
-// The executable segment that the address lies in.
+// Returns the executable segment that contains the address.
 static CodeRange segmentOf(const void *address) {
   struct Search {
     uintptr_t address;
@@ -99,8 +100,8 @@ static CodeRange segmentOf(const void *address) {
   return search.found;
 }
 
-// The loader does not say that it had no descriptor. Loading takes two: errno
-// if they are not free, else 0.
+// Returns errno if two descriptors are not available, else 0. Loading takes
+// two, and the loader does not report their lack.
 static int descriptorError() {
   const UniqueFd first(::open("/", O_PATH | O_CLOEXEC));
   const UniqueFd second(::open("/", O_PATH | O_CLOEXEC));

@@ -11,15 +11,16 @@
 
 namespace tessera::runtime {
 
-// One program of a grid. `args` has one 8-byte slot per parameter; `scratch` is
-// 64-byte aligned and belongs to the calling thread.
+// Entry point of compiled code: runs one program of a grid. `args` has one
+// 8-byte slot per parameter; `scratch` is 64-byte aligned and private to the
+// calling thread.
 using CpuEntry = void (*)(const void *args, const uint32_t pid[3],
                           const uint32_t grid[3], void *scratch);
 
 class CpuModule {
 public:
-  // Throws Error when the bytes are no loadable shared object or lack the
-  // symbol.
+  // Loads a shared object from memory. Throws Error if the bytes are not a
+  // loadable shared object or lack the symbol.
   CpuModule(std::string_view code, const std::string &symbol);
   ~CpuModule();
   CpuModule(const CpuModule &) = delete;

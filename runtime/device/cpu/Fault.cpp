@@ -11,16 +11,17 @@
 
 namespace tessera::runtime {
 
-// Read by a signal handler: it must neither be allocated at its first use nor
-// be kept in a register.
+// A signal handler reads it, so it must not be allocated on first use nor kept
+// in a register.
 static thread_local FaultGuard *volatile innermost
     __attribute__((tls_model("initial-exec"))) = nullptr;
 
 static constexpr int handled[] = {SIGSEGV, SIGBUS, SIGFPE};
-// Of the handlers that were there before ours.
+// The handlers that were installed before.
 static struct sigaction before[std::size(handled)];
 
-// The guard of the kernel whose instructions the signal found this thread at.
+// Returns the guard of the kernel whose instruction this thread was executing
+// when the signal arrived.
 FaultGuard *FaultGuard::atWork(const void *context) {
   const auto &registers =
       static_cast<const ucontext_t *>(context)->uc_mcontext.gregs;
@@ -42,7 +43,7 @@ bool FaultGuard::caught(int signal, const void *infoPointer,
   const auto &registers =
       static_cast<const ucontext_t *>(contextPointer)->uc_mcontext.gregs;
   FaultGuard *guard = atWork(contextPointer);
-  // A signal that somebody sent has a code of 0 or less.
+  // A signal sent by a process (kill) has a si_code of 0 or less.
   if (!guard || info.si_code <= 0)
     return false;
   constexpr long pageFault = 14, isWrite = 2;
@@ -78,8 +79,8 @@ static void passOn(int signal, siginfo_t *info, void *context) {
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;
   ::sigaction(signal, &standard, nullptr);
-  // A fault happens again when this returns, and a core file then shows its
-  // place; what was sent has to be sent again.
+  // A fault recurs when the handler returns, so a core file shows its place. A
+  // sent signal must be raised again.
   if (sent)
     ::raise(signal);
 }
@@ -117,7 +118,7 @@ std::string Fault::text() const {
     return program + " was interrupted";
   if (signal == SIGFPE)
     return program + " divides by zero";
-  // A general protection fault: the processor says neither where nor how.
+  // A general protection fault: the processor reports neither address nor kind.
   if (!address)
     return program + " accesses an address that no memory can have";
   return program + (writes ? " writes to" : " reads") +

@@ -1,11 +1,11 @@
-// runtime/device/cpu/Fault.h - kernels that the processor stops.
+// runtime/device/cpu/Fault.h - turns faults of cpu kernels into errors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// An access to memory that is not there ends a program with a signal. Where the
-// instruction is one of a kernel that runs under a FaultGuard, the signal's
-// handler returns to the guard; every other signal goes on to the handler that
-// was there before. SIGINT: Interrupt.h.
+// A kernel that accesses unmapped memory raises a signal. If the faulting
+// instruction belongs to a kernel that runs under a FaultGuard, the signal
+// handler jumps back to the guard. The handler forwards every other signal to
+// the handler that was installed before. Interrupt.h handles SIGINT.
 #pragma once
 
 #include <csetjmp>
@@ -14,7 +14,7 @@
 
 namespace tessera::runtime {
 
-// Where the instructions of a kernel lie.
+// Address range of a kernel's instructions.
 struct CodeRange {
   uintptr_t begin = 0, end = 0;
   bool holds(uintptr_t address) const {
@@ -25,18 +25,20 @@ struct CodeRange {
 struct Fault {
   int signal = 0; // 0: none
   bool writes = false;
-  // What was accessed; 0 where the processor does not say it.
+  // Address of the access; 0 if the processor does not report it.
   uintptr_t address = 0;
-  uintptr_t instruction = 0; // that the processor stopped at; 0: unknown
+  uintptr_t instruction = 0; // faulting instruction; 0: unknown
   uint32_t pid[3] = {0, 0, 0};
 
   bool happened() const { return signal != 0; }
-  // "program (3, 0, 0) writes to memory that is not there".
+  // Returns the fault as text: "program (3, 0, 0) writes to memory that is not
+  // there".
   std::string text() const;
 };
 
-// While it lives, faults of this thread in the code come back to `landing`.
-// Compiled code holds nothing that needs a destructor.
+// While a guard lives, a fault of this thread inside the code jumps to
+// `landing`. The jump skips destructors, which is safe because compiled code
+// does not need any.
 class FaultGuard {
 public:
   explicit FaultGuard(CodeRange code);
@@ -44,18 +46,19 @@ public:
   FaultGuard(const FaultGuard &) = delete;
   FaultGuard &operator=(const FaultGuard &) = delete;
 
-  // Set with sigsetjmp(guard.landing, 0) before the code runs.
+  // Jump target; set with sigsetjmp(guard.landing, 0) before the code runs.
   sigjmp_buf landing;
-  // The program that runs.
+  // Id of the running program.
   uint32_t pid[3] = {0, 0, 0};
-  // Filled in when the landing is reached.
+  // Set before the jump to `landing`.
   Fault fault;
 
-  // For the handler: whether the signal is a fault of the code that this thread
-  // runs, which is then noted. `info` is a siginfo_t, `context` a ucontext_t.
+  // Called by the signal handler. Returns true, and records the fault, if the
+  // signal is a fault of the code that this thread runs. `info` is a siginfo_t,
+  // `context` a ucontext_t.
   static bool caught(int signal, const void *info, const void *context);
-  // For the handler of a signal that shall end what runs: returns only where it
-  // did not find this thread in a kernel.
+  // Called by the handler of a signal that interrupts launches. Jumps out of
+  // the kernel that this thread runs; returns only if it does not run one.
   static void leaveKernel(int signal, const void *context);
 
 private:

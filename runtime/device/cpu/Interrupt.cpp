@@ -23,8 +23,8 @@ namespace {
 std::atomic<bool> wanted{false};
 std::atomic<uint64_t> interrupts{0};
 
-// A thread that runs a launch now; 0: none. Read by another thread, so slots
-// are never freed, only used again.
+// A thread that runs a launch; 0: unused. Another thread reads it, so slots are
+// reused but never freed.
 struct Slot {
   std::atomic<pid_t> thread{0};
   std::atomic<uint64_t> before{0}; // interrupts when the launch began
@@ -53,21 +53,22 @@ struct OwnSlot {
   ~OwnSlot() { slot->taken = false; }
 };
 thread_local OwnSlot ownSlot;
-// That of this thread while it runs a launch: for the handler.
+// The slot of this thread while it runs a launch; the handler reads it.
 thread_local Slot *volatile launching
     __attribute__((tls_model("initial-exec"))) = nullptr;
 
-// A handler of the host, and what it stands before.
+// A handler of the host, which ours precedes.
 struct HostHandler {
   struct sigaction action;
   HostHandler *older;
 };
 std::atomic<HostHandler *> hostHandlers{nullptr};
-// How deep in them this thread is: one of them may call ours again.
+// Nesting depth of host handlers in this thread: one of them may call ours
+// again.
 thread_local volatile int calling __attribute__((tls_model("initial-exec"))) =
     0;
 
-// Marks the signals that threads of ours get from our handler.
+// Marks the signals that our handler sends to our threads.
 const char mark = 0;
 
 void callHost(int signal, siginfo_t *info, void *context) {
@@ -84,7 +85,7 @@ void callHost(int signal, siginfo_t *info, void *context) {
   calling = calling - 1;
 }
 
-// Whether any thread runs a launch that shall end; each of them is told.
+// Signals each thread whose launch must end. Returns true if there are any.
 bool tellThreads() {
   siginfo_t info = {};
   info.si_signo = SIGINT;
@@ -102,11 +103,12 @@ bool tellThreads() {
   return any;
 }
 
-// Woken by the handler, which cannot wait.
+// Posted by the handler, which must not block.
 sem_t wake;
 
-// A signal that finds a thread outside of its kernel, just before it or in
-// something that it calls, does nothing. So they are told until they have left.
+// A signal has no effect on a thread that is outside of its kernel (just before
+// it, or in a function it calls). So signals are repeated until all threads
+// have left.
 void tellUntilTheyLeave() {
   while (true) {
     if (::sem_wait(&wake) != 0)
@@ -118,7 +120,7 @@ void tellUntilTheyLeave() {
 
 void startTeller() {
   ::sem_init(&wake, 0, 0);
-  // It takes none of the signals of the host.
+  // This thread blocks all signals of the host.
   sigset_t all, old;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -143,7 +145,7 @@ void onInterrupt(int signal, siginfo_t *info, void *context) {
     runtime::FaultGuard::leaveKernel(signal, context);
 }
 
-// Puts our handler before the host's, unless it is there.
+// Installs our handler before the host's, unless it is installed.
 void installHandler() {
   struct sigaction current;
   if (::sigaction(SIGINT, nullptr, &current) != 0 ||
@@ -185,8 +187,8 @@ InterruptibleThread::InterruptibleThread(const InterruptWatch &watch) {
   if (ownSlot.depth++)
     return;
   ownSlot.slot->before.store(watch.before, std::memory_order_relaxed);
-  // Before the launch asks for interrupts: either it sees one, or who tells
-  // the threads sees this.
+  // Publish the thread before the launch reads the interrupt count. Then either
+  // the launch sees an interrupt, or the signalling thread sees this slot.
   ownSlot.slot->thread.store(ownSlot.thread, std::memory_order_seq_cst);
   launching = ownSlot.slot;
 }

@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A handler of the host only notes the signal (Python's does), which a kernel
-// without an end never learns of. Where interruptLaunches() is on, ours stands
-// before it while kernels run: it calls the host's, then every thread that runs
-// a kernel leaves it.
+// A host such as Python handles SIGINT by setting a flag, which an endless
+// kernel never reads. If interruptLaunches() is on, this handler replaces the
+// host's while kernels run. It calls the host's handler; then every thread that
+// runs a kernel leaves it.
 #pragma once
 
 #include "support/Error.h"
@@ -14,27 +14,28 @@
 
 namespace tessera::runtime {
 
-// What an interrupted launch throws.
+// Thrown by an interrupted launch.
 class TESSERA_EXCEPTION LaunchInterrupted : public Error {
 public:
   using Error::Error;
 };
 
-// Of one launch. Where the host has no handler, or one for a single signal
-// (SA_RESETHAND), nothing is done: that signal, or the next, ends the process.
+// Installs the SIGINT handler for one launch. Does nothing if the host has no
+// handler, or a handler for a single signal (SA_RESETHAND): then that signal,
+// or the next one, ends the process.
 class InterruptWatch {
 public:
   InterruptWatch();
-  // Whether SIGINT came since.
+  // True if SIGINT arrived since construction.
   bool interrupted() const;
 
 private:
   friend class InterruptibleThread;
-  uint64_t before; // signals so far
+  uint64_t before; // signals until construction
 };
 
-// While it lives, this thread works on the launch, and is told of an interrupt
-// by a signal of its own until it has left its kernel.
+// Registers this thread as a worker of the launch. After an interrupt, the
+// thread receives signals until it has left its kernel.
 class InterruptibleThread {
 public:
   explicit InterruptibleThread(const InterruptWatch &watch);

@@ -13,11 +13,11 @@
 
 namespace tessera::runtime {
 
-// At most this many elements of a block are shown.
+// Maximum number of elements of a block that are printed.
 static constexpr int64_t maxElements = 256;
 
-// Where a failed assertion goes back to. Compiled code holds nothing that
-// needs a destructor.
+// Jump target of a failed assertion. The jump skips destructors; compiled code
+// does not need any.
 static thread_local std::jmp_buf *landing = nullptr;
 
 template <typename T>

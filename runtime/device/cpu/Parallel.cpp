@@ -30,7 +30,7 @@ static std::mutex hostMutex;
 static std::shared_ptr<const Host> currentHost;
 static std::atomic<uint64_t> hostChanges{1};
 
-// Gives the one before.
+// Replaces the host and returns the previous one.
 static std::shared_ptr<const Host>
 exchangeHost(std::shared_ptr<const Host> host) {
   std::lock_guard<std::mutex> guard(hostMutex);
@@ -61,7 +61,7 @@ ScopedParallelFor::~ScopedParallelFor() {
 namespace runtime {
 
 namespace {
-// Scratch of one thread: kept between launches, grown when needed.
+// Scratch memory of one thread, kept between launches and grown on demand.
 class Scratch {
 public:
   ~Scratch() { std::free(data); }
@@ -86,7 +86,7 @@ private:
 
 static thread_local Scratch scratch;
 
-// Launches take the lock after a change only.
+// Returns the host. Takes the lock only after the host has changed.
 static std::shared_ptr<const Host> host() {
   thread_local std::shared_ptr<const Host> known;
   thread_local uint64_t knownChanges = 0;
@@ -115,7 +115,7 @@ void runTasks(int64_t count,
 }
 
 namespace {
-// What all threads of one launch share.
+// State shared by all threads of a launch.
 struct Launch {
   const CpuModule &module;
   const void *args;
@@ -123,14 +123,15 @@ struct Launch {
   Report *report;
   WorkEstimate *work = nullptr;
   uint64_t count = 0, piece = 1;
-  std::atomic<uint64_t> next{0}; // the first program that nobody has
+  std::atomic<uint64_t> next{0}; // the first unassigned program
   std::mutex mutex{};
   Fault fault{};
   InterruptWatch watch{};
 };
 } // namespace
 
-// Runs the programs [first, last). False when one was left: no more shall run.
+// Runs the programs [first, last). Returns false if one was aborted; then no
+// further program may run.
 static bool runPrograms(const Launch &launch, FaultGuard &guard, void *scratch,
                         uint64_t first, uint64_t last) {
   const auto &grid = launch.grid;
@@ -161,8 +162,8 @@ static bool runPrograms(const Launch &launch, FaultGuard &guard, void *scratch,
   return true;
 }
 
-// Runs the programs [first, last). False when one was left: then the launch
-// has its fault, and no further programs run.
+// Runs the programs [first, last). Returns false if one was aborted; then the
+// launch holds its fault and no further program runs.
 static bool runPiece(Launch &launch, FaultGuard &guard, void *scratch,
                      uint64_t first, uint64_t last) {
   if (runPrograms(launch, guard, scratch, first, last))
@@ -174,7 +175,7 @@ static bool runPiece(Launch &launch, FaultGuard &guard, void *scratch,
   return false;
 }
 
-// Lasts until nothing is left to run. The thread that gets the first programs
+// Runs programs until all are assigned. The thread that gets the first programs
 // measures them.
 static void drawPrograms(Launch &launch, size_t scratchBytes) {
   void *memory = scratch.get(std::max<size_t>(scratchBytes, 1));
@@ -194,9 +195,9 @@ static void drawPrograms(Launch &launch, size_t scratchBytes) {
   }
 }
 
-// Runs a grid that is expected to be small on this thread. False where programs
-// are left: it takes longer than expected. The slowest piece does not count,
-// for the system may have given the core to another thread meanwhile.
+// Runs a grid that is expected to be small on this thread. Returns false if the
+// grid takes longer than expected and programs remain. Ignores the slowest
+// chunk: the system may have scheduled another thread meanwhile.
 static bool runAlone(Launch &launch, size_t scratchBytes) {
   void *memory = scratch.get(std::max<size_t>(scratchBytes, 1));
   FaultGuard guard(launch.module.code());
@@ -213,7 +214,7 @@ static bool runAlone(Launch &launch, size_t scratchBytes) {
     slowest = std::max(slowest, now - before);
     before = now;
     if (first == 0)
-      continue; // one piece alone says nothing
+      continue; // one chunk alone is not significant
     launch.work->measured(last - piece, passed - slowest);
     if (passed - slowest > WorkEstimate::aloneNanoseconds)
       break;
@@ -236,7 +237,7 @@ Fault runGrid(const CpuModule &module, const void *args,
   if (!launch.count)
     return {};
 
-  // One program needs no thread but this one: nobody else is asked.
+  // A single program runs on the calling thread; the pool stays asleep.
   if (launch.count == 1) {
     drawPrograms(launch, scratchBytes);
     return launch.fault;
@@ -246,13 +247,14 @@ Fault runGrid(const CpuModule &module, const void *args,
   if (work && work->isSmall(launch.count) && runAlone(launch, scratchBytes))
     return launch.fault;
 
-  // Programs take unequal time (causal attention), so threads draw small
-  // pieces from one counter rather than get an equal share each.
+  // Programs take unequal time (causal attention), so threads take small chunks
+  // from a shared counter instead of equal shares.
   const uint64_t threads = uint64_t(hostThreads());
   const uint64_t left = launch.count - launch.next;
   const uint64_t tasks = std::min(threads, left);
   launch.piece = std::max<uint64_t>(1, left / (tasks * 16));
-  // One pass is enough whatever part this is.
+  // One call suffices for any range: drawPrograms() runs until no programs
+  // remain.
   auto draw = [&](int64_t begin, int64_t end) {
     if (begin < end)
       drawPrograms(launch, scratchBytes);

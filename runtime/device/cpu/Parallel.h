@@ -1,4 +1,5 @@
-// runtime/device/cpu/Parallel.h - programs of a grid on several threads.
+// runtime/device/cpu/Parallel.h - runs the programs of a grid on several
+// threads.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,12 +15,12 @@ namespace tessera::runtime {
 
 class Report;
 
-// Runs every program of the grid once, x fastest, and returns when all are
-// done. `scratchBytes` is what each running program gets. A program that the
-// processor stops, or whose assertion in the report fails, is left and no
-// further ones start; gives the first such fault. `work` decides whether the
-// calling thread runs the grid alone, and is told what the programs take;
-// without it all threads run every grid.
+// Runs every program of the grid once, x fastest, and waits for all. Each
+// running program gets `scratchBytes` of scratch memory. If a program faults or
+// its assertion fails, it stops and no further program starts; returns the
+// first such fault. `work` decides whether the calling thread runs the grid
+// alone, and records how long the programs take. Without `work`, all threads
+// run every grid.
 [[nodiscard]] Fault runGrid(const CpuModule &module, const void *args,
                             const std::array<uint32_t, 3> &grid,
                             size_t scratchBytes, Report *report = nullptr,
@@ -29,7 +30,7 @@ class Report;
 // kernels, and returns when all calls have returned.
 void runTasks(int64_t count, const std::function<void(int64_t, int64_t)> &body);
 
-// How many threads run kernels: those of the host library, else our own.
+// Returns how many threads run kernels: the host library's, else the pool's.
 int hostThreads();
 
 } // namespace tessera::runtime

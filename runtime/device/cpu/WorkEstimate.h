@@ -1,5 +1,5 @@
-// runtime/device/cpu/WorkEstimate.h - how long the programs of a kernel take:
-// decides which grids run on the calling thread alone.
+// runtime/device/cpu/WorkEstimate.h - estimates how long the programs of a
+// kernel take, to decide which grids run on the calling thread alone.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -26,13 +26,13 @@ public:
   static constexpr uint64_t aloneNanoseconds = 10000;
 
   uint64_t now() const { return clock(); }
-  // True if a grid of so many programs is expected to be small. False before
+  // True if a grid of `programs` programs is expected to be small. False before
   // the first measurement.
   bool isSmall(uint64_t programs) const {
     const uint64_t each = picoseconds.load(std::memory_order_relaxed);
     return each && programs <= 1000 * aloneNanoseconds / each;
   }
-  // Notes that so many programs took so many nanoseconds.
+  // Records that `programs` programs took `nanoseconds`.
   void measured(uint64_t programs, uint64_t nanoseconds) {
     const uint64_t each = nanoseconds > UINT64_MAX / 1000
                               ? UINT64_MAX

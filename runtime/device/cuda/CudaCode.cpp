@@ -10,8 +10,8 @@
 namespace tessera::runtime::cuda {
 
 constexpr Result invalidImage = 200, noBinaryForGpu = 209, unsupportedPtx = 222;
-// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; more than 48 KiB has to be
-// asked for.
+// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; a kernel must opt in to more
+// than 48 KiB.
 constexpr int attributeDynamicShared = 8;
 constexpr uint32_t plainShared = 48 << 10;
 constexpr int jitMinBlocks = 31; // CU_JIT_MIN_CTA_PER_SM
@@ -61,7 +61,7 @@ void CudaCode::describe(const std::string &configuration,
                           (configuration.empty() ? "" : "; ") + file + ")");
 }
 
-// A graph that is being captured runs nothing yet.
+// During graph capture nothing runs yet, so this does not wait.
 void CudaCode::wait(Stream stream) const {
   int capturing = 0;
   if (!driver.api().StreamIsCapturing(stream, &capturing) && capturing)
@@ -77,7 +77,7 @@ void CudaCode::load(const CompiledKernel &compiled) {
   const auto ptx = compiled.stages.find("ptx");
   if ((result == noBinaryForGpu || result == invalidImage) &&
       ptx != compiled.stages.end() && !ptx->second.empty()) {
-    // As many blocks of an SM as ptxas was asked for.
+    // The same minimum of blocks per SM that ptxas was given.
     int option = jitMinBlocks;
     void *value = reinterpret_cast<void *>(uintptr_t(compiled.meta.minBlocks));
     result = driver.api().ModuleLoadDataEx(&module, ptx->second.c_str(),

@@ -1,4 +1,4 @@
-// runtime/device/cuda/CudaCode.h - an artifact in the memory of a GPU.
+// runtime/device/cuda/CudaCode.h - an artifact loaded into the memory of a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,16 +15,16 @@ namespace tessera::runtime::cuda {
 
 class CudaCode {
 public:
-  // Into the memory of one GPU. Loads the cubin, or where it is empty or for
-  // another GPU, has the driver compile the PTX. Throws Error for an artifact
-  // that does not load or fit.
+  // Loads the cubin into one GPU. If the cubin is empty or was compiled for
+  // another GPU, the driver compiles the PTX. Throws Error for an artifact that
+  // does not load or does not fit the parameters.
   CudaCode(const CompiledKernel &compiled, const std::string &kernel,
            const std::vector<std::string> &parameters, int ordinal = 0);
   CudaCode(const CudaCode &) = delete;
   ~CudaCode();
 
-  // Puts a launch on the stream. `parameters`: the address of each value.
-  // Throws Error with the driver's words.
+  // Enqueues a launch on the stream. `parameters` holds the address of each
+  // value. Throws Error with the driver's message.
   void start(const Grid &grid, void **parameters, Stream stream) const {
     const LaunchConfig config = {.gridX = grid[0],
                                  .gridY = grid[1],
@@ -40,8 +40,8 @@ public:
       wait(stream);
   }
 
-  // What errors call it: "`add` (BM=64 num_warps=4; add.py)". Before the first
-  // launch.
+  // Sets the kernel's name in errors: "`add` (BM=64 num_warps=4; add.py)". Must
+  // be called before the first launch.
   void describe(const std::string &configuration, const std::string &file);
   const std::string &text() const { return *label; }
 

@@ -51,7 +51,7 @@ private:
     code.arguments.fill(args, values);
     for (size_t i = 0; i < code.arguments.slots().size(); ++i)
       addresses[i] = values[i].data();
-    code.driver.use(); // the thread's context may be another library's
+    code.driver.use(); // another library may have set the context
     code.start(grid, addresses, static_cast<cuda::Stream>(stream));
   }
 
@@ -102,7 +102,7 @@ public:
   }
 };
 
-// As many as any machine has; found without a lock.
+// Upper bound on the GPUs of a machine; lookup takes no lock.
 constexpr int mostGpus = 64;
 std::array<std::atomic<const LaunchDevice *>, mostGpus> streamDevices;
 

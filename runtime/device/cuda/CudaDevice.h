@@ -7,20 +7,22 @@
 
 namespace tessera::runtime {
 
-// Adds "cuda", whose pointers are the first GPU's and whose launches are put on
-// a stream, and "cuda:check", whose pointers are the host's (CudaKernel.h).
+// Registers "cuda", whose pointers are addresses of the first GPU and whose
+// launches are enqueued on a stream, and "cuda:check", whose pointers are host
+// addresses (CudaKernel.h).
 void registerCudaDevices();
 
-// The device of one GPU of the process: "cuda" is number 0; "cuda:1" and on are
-// registered when they are first asked for. Throws Error where there is none.
+// Returns the device of one GPU of the process: "cuda" is number 0. Registers
+// "cuda:1" and higher numbers on first use. Throws Error if the process does
+// not have the GPU.
 DeviceHandle cudaDevice(int ordinal);
 
-// Returns how many streaming multiprocessors the GPU has. Throws Error where
-// there is none.
+// Returns the number of streaming multiprocessors of a GPU. Throws Error if the
+// process does not have the GPU.
 int multiprocessorCount(int ordinal);
 
-// A kernel of the device of one GPU. Throws Error for an artifact that does not
-// load or fit.
+// Loads a kernel into one GPU. Throws Error for an artifact that does not load
+// or does not fit the parameters.
 std::shared_ptr<LoadedKernel>
 loadStreamKernel(const CompiledKernel &compiled, const std::string &kernel,
                  const std::vector<std::string> &parameters, int ordinal = 0);

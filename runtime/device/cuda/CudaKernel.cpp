@@ -135,7 +135,7 @@ private:
            pointer.bytes + pointer.bytesBefore, true});
     }
 
-    // A null pointer, and one to nothing, stay null.
+    // A null pointer and a pointer to an empty range are passed as null.
     GpuArguments::Value deviceValue(const Pointer &pointer) const {
       cuda::Address address = 0;
       for (const auto &range : memory)

@@ -12,42 +12,43 @@
 
 namespace tessera::runtime {
 
-// A kernel with its grid and arguments, whose memory is on the GPU between
-// zones of known bytes. What its pointers mean is host memory that must outlive
-// it. All throw Error with the driver's words.
+// A kernel with its grid and arguments. The arguments are copied to GPU memory
+// between guard zones of known bytes. The host memory of the pointers must
+// outlive the launch. All methods throw Error with the driver's message.
 class CudaLaunch {
 public:
   virtual ~CudaLaunch() = default;
-  // The contents that the host's memory had when the launch was made.
+  // Restores the contents that host memory had when the launch was created.
   virtual void reset() = 0;
-  virtual void run() = 0;   // and waits
-  virtual void fetch() = 0; // what is there now, into the host's memory
-  // Empty, or where memory is not what fetch() gave: "`O` at byte 64".
+  virtual void run() = 0;   // waits for the GPU
+  virtual void fetch() = 0; // copies GPU memory to the host
+  // Returns the first difference between GPU memory and the last fetch(): "`O`
+  // at byte 64". Returns an empty string if they are equal.
   virtual std::string difference() = 0;
-  // Empty, or where a kernel wrote beside its arguments.
+  // Returns where a kernel wrote outside of its arguments, or an empty string.
   virtual std::string damage() = 0;
-  // Milliseconds of one launch by CUDA events; `flush`: on a cleared cache.
+  // Returns the milliseconds of one launch, measured with CUDA events. With
+  // `flush`, clears the L2 cache first.
   virtual double time(const cuda::CacheFlush *flush) = 0;
 };
 
-// The device "cuda:check". Arguments are host memory: a launch copies what its
-// pointers may touch to the GPU and back. That is for checking code, not for
-// speed.
+// A kernel of the device "cuda:check", which checks code and is slow. Arguments
+// are host memory: a launch copies the accessible memory to the GPU and back.
 class CudaKernel : public LoadedKernel,
                    public std::enable_shared_from_this<CudaKernel> {
 public:
   virtual std::unique_ptr<CudaLaunch> bind(const Grid &grid,
                                            std::span<const Arg> args) = 0;
-  // Milliseconds of `repeats` launches on the same arguments, one after the
-  // other, copies apart. What the launches write is dropped. Throws Error.
+  // Returns the milliseconds of each of `repeats` consecutive launches on the
+  // same arguments, without copies. Discards the results. Throws Error.
   std::vector<double> time(const Grid &grid, const std::vector<Arg> &args,
                            uint32_t repeats);
 };
 
-// Loads the cubin, or where it is empty or for another GPU, has the driver
-// compile the PTX. `appended`: null pointers after the arguments (other
-// compilers' scratch memory). Throws Error for an artifact that does not load
-// or fit.
+// Loads the cubin. If the cubin is empty or was compiled for another GPU, the
+// driver compiles the PTX. `appended` is the number of null pointers after the
+// arguments (scratch memory in other compilers' kernels). Throws Error for an
+// artifact that does not load or does not fit the parameters.
 std::shared_ptr<CudaKernel>
 loadCudaKernel(const CompiledKernel &compiled, const std::string &kernel,
                const std::vector<std::string> &parameters,

@@ -11,7 +11,7 @@
 namespace tessera::runtime::cuda {
 
 namespace {
-// Finite in every float type, as beside the host's buffers of a replay.
+// Finite in every float type. Replay's guarded host buffers use it, too.
 constexpr char pattern = 0x2d;
 constexpr int attributeL2Bytes = 38; // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 } // namespace

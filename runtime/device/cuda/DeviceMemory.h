@@ -1,4 +1,4 @@
-// runtime/device/cuda/DeviceMemory.h - memory of a GPU that mirrors the host's.
+// runtime/device/cuda/DeviceMemory.h - GPU memory that mirrors host memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,14 +10,14 @@
 
 namespace tessera::runtime::cuda {
 
-// A piece of the GPU's memory as large as a range of the host's, at the same
-// offset from a 256-byte boundary (alignments are kept), between two zones of a
-// known pattern.
+// GPU memory that mirrors a range of host memory. It has the same size and the
+// same offset from a 256-byte boundary, which preserves alignment. A zone with
+// a known pattern precedes it and another follows it.
 class DeviceRange {
 public:
   static constexpr size_t zoneBytes = 64 << 10;
 
-  // Throws Error when the GPU's memory is full.
+  // Throws Error if GPU memory is exhausted.
   DeviceRange(const Driver &driver, const HostRange &host);
   DeviceRange(const DeviceRange &) = delete;
   ~DeviceRange();
@@ -30,14 +30,14 @@ public:
   }
   const std::string &name() const { return host.name; }
 
-  // Copies the host's bytes to the GPU and restores the zones. Throws Error.
+  // Copies `bytes` to the GPU and restores the zones. Throws Error.
   void fill(const std::string &bytes) const;
-  // The host's bytes as they are now.
+  // Returns the current bytes of the host's range.
   std::string hostBytes() const { return {host.begin, host.bytes}; }
-  void fetch() const; // into the host's memory
+  void fetch() const; // copies GPU memory to the host
   std::string deviceBytes() const;
-  // Empty, or where a kernel wrote beside the range: "`Q`: wrote 8 bytes
-  // behind its end".
+  // Returns where a kernel wrote outside of the range: "`Q`: wrote 8 bytes
+  // behind its end". Returns an empty string if it did not.
   std::string damage() const;
 
 private:
@@ -47,8 +47,8 @@ private:
   size_t before = 0; // bytes of the first zone, which ends at `begin`
 };
 
-// A range that is overwritten between timed launches, so that none finds its
-// data in the L2 cache. Twice as large as that.
+// A range twice as large as the L2 cache. Overwriting it between timed launches
+// evicts their data from the cache.
 class CacheFlush {
 public:
   explicit CacheFlush(const Driver &driver);

@@ -50,7 +50,7 @@ Driver &Driver::instance(int ordinal) {
   return *driver;
 }
 
-// CUDA's own variable: torch's users know it.
+// CUDA's own variable, which users of torch know.
 static bool wantsBlocking() {
   const char *wanted = std::getenv("CUDA_LAUNCH_BLOCKING");
   return wanted && *wanted && std::string(wanted) != "0";
@@ -196,7 +196,7 @@ const std::string *Driver::keepName(std::string kernel) const {
   return &*names->insert(std::move(kernel)).first;
 }
 
-// Nothing where `what` names the last one itself.
+// Returns an empty string if `what` already names the last launch.
 std::string Driver::lastLaunches(const std::string &what) const {
   std::string text;
   const size_t count = recentCount.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// runtime/device/cuda/Driver.h - NVIDIA's driver, loaded when a GPU is wanted.
+// runtime/device/cuda/Driver.h - NVIDIA's driver, loaded on first use of a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -34,7 +34,7 @@ struct LaunchConfig {
   unsigned attributeCount = 0;
 };
 
-// The functions that are used, by their names less "cu".
+// The driver functions in use, named without the prefix "cu".
 struct Api {
   Result (*Init)(unsigned flags);
   Result (*GetErrorName)(Result, const char **);
@@ -74,18 +74,19 @@ struct Api {
   Result (*EventDestroy)(Event);
 };
 
-// There is no GPU that serves: none at all, no driver, or one that is too old.
+// Thrown if the process does not have a usable GPU: no GPU, no driver, or a
+// driver that is too old.
 class TESSERA_EXCEPTION NoGpu : public Error {
 public:
   using Error::Error;
 };
 
-// The driver with one GPU of the process (CUDA_VISIBLE_DEVICES chooses them),
-// whose primary context is torch's, too.
+// The driver and one GPU of the process (CUDA_VISIBLE_DEVICES selects the
+// GPUs). It uses the GPU's primary context, like torch.
 class Driver {
 public:
-  // Made at the first use of that GPU and kept. Throws NoGpu, and Error for a
-  // driver that is broken or too old.
+  // Returns the instance of a GPU, created on first use and kept. Throws NoGpu,
+  // and Error for a driver that is broken or too old.
   static Driver &instance(int ordinal = 0);
 
   int ordinal() const { return number; }
@@ -94,23 +95,24 @@ public:
   const std::string &gpu() const { return name; }
   int version() const { return driverVersion; }        // 12080: 12.8
   int computeCapability() const { return capability; } // 90
-  // The target whose code runs here: of the same major version where there is
-  // one, else an older one, whose PTX the driver compiles.
+  // Returns the best target for this GPU: of the same major version if one
+  // exists, else an older one, whose PTX the driver compiles.
   const std::string &target() const { return bestTarget; }
-  // CUdevice_attribute by its number; 0 where the driver does not say.
+  // Returns a CUdevice_attribute by its number; 0 if the driver does not report
+  // it.
   int attribute(int number) const;
-  // False once a launch has failed in a way that leaves the context useless.
+  // False after a failed launch has made the context unusable.
   bool healthy() const;
-  // Makes the GPU that of the calling thread. Throws Error.
+  // Makes this GPU's context current in the calling thread. Throws Error.
   void use() const {
     if (const Result result = tryUse()) [[unlikely]]
       refuseUse(result);
   }
   Result tryUse() const { return functions.CtxSetCurrent(context); }
-  // Whether every launch is waited for (CUDA_LAUNCH_BLOCKING), so that an error
-  // comes from its own launch.
+  // True if each launch is synchronous (CUDA_LAUNCH_BLOCKING), so that an error
+  // is reported by the launch that caused it.
   bool blocking() const { return waits; }
-  // Puts a launch on its stream; an old driver has another function for it.
+  // Enqueues a launch on its stream. Old drivers use another function.
   Result launch(const LaunchConfig &config, Function function,
                 void **parameters) const {
     if (functions.LaunchKernelEx) [[likely]]
@@ -120,11 +122,11 @@ public:
                                   config.blockZ, config.sharedBytes,
                                   config.stream, parameters, nullptr);
   }
-  // Notes a launch for errors that show later; the text lives for ever.
+  // Records a launch, for errors that appear later. The text is never freed.
   void launched(const std::string *kernel) const;
   const std::string *keepName(std::string kernel) const;
-  // Throws Error with the driver's words for a result that is not 0; where a
-  // kernel failed, with the last launches.
+  // Throws Error with the driver's message if `result` is not 0. If a kernel
+  // failed, the message lists the last launches.
   void check(Result result, const std::string &what) const;
 
 private:
@@ -145,8 +147,8 @@ private:
   int driverVersion = 0, capability = 0;
 };
 
-// Waits for the GPU. The driver's error where this process cannot use it, with
-// the last launches on it; none where it works.
+// Waits for the GPU. Returns nullopt if it works, else the driver's error with
+// the last launches.
 std::optional<Error> faultOf(int ordinal);
 
 } // namespace tessera::runtime::cuda

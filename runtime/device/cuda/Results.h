@@ -1,4 +1,4 @@
-// runtime/device/cuda/Results.h - what the driver's errors mean.
+// runtime/device/cuda/Results.h - classifies the driver's error codes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,25 +7,26 @@
 
 namespace tessera::runtime::cuda {
 
-// Who can do something about an error.
+// Cause of an error, which determines the hint.
 enum class Cause {
-  Memory,   // the GPU's is full
+  Memory,   // GPU memory is exhausted
   Kernel,   // a kernel failed, and the context with it
   Lost,     // the GPU's hardware failed, and the context with it
-  Code,     // code that this GPU or driver does not take
+  Code,     // the GPU or driver does not accept the code
   Driver,   // missing, old or broken
   Machine,  // the GPU, or what it is not allowed or able to do
-  Busy,     // other programs have the GPU
-  Capture,  // what cannot be part of a CUDA graph
+  Busy,     // other programs use the GPU
+  Capture,  // not allowed in a CUDA graph
   Shutdown, // the process is ending
   Defect,   // a call that this program should not make
 };
 
-// A result that is not in the table is the machine's.
+// Returns the cause of a result; Machine for a result outside of the table.
 Cause causeOf(int result);
-// "CUDA_ERROR_OUT_OF_MEMORY"; empty where it is not known.
+// Returns the name of a result, "CUDA_ERROR_OUT_OF_MEMORY", or an empty string
+// for an unknown one.
 std::string nameOf(int result);
-// What to do about it.
+// Returns the hint for a result: what the user can do.
 std::string hintOf(int result);
 
 } // namespace tessera::runtime::cuda

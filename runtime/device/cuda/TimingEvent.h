@@ -1,4 +1,4 @@
-// runtime/device/cuda/TimingEvent.h - a point in time of a GPU's stream.
+// runtime/device/cuda/TimingEvent.h - CUDA events that time launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,7 +7,8 @@
 
 namespace tessera::runtime::cuda {
 
-// On the default stream. All throw Error with the driver's words.
+// A CUDA event on the default stream. All methods throw Error with the driver's
+// message.
 class TimingEvent {
 public:
   explicit TimingEvent(const Driver &driver) : driver(driver) {
@@ -19,7 +20,7 @@ public:
   void record() const {
     driver.check(driver.api().EventRecord(event, nullptr), "timing a launch");
   }
-  // Waits until the stream has come to this point.
+  // Waits for this event. Returns the milliseconds since `start`.
   double millisecondsSince(const TimingEvent &start) const {
     float passed = 0;
     driver.check(driver.api().EventSynchronize(event), "running a kernel");

@@ -36,7 +36,8 @@ bool holds(const Slot &slot, int64_t value) {
   const unsigned bits = 8 * slot.bytes;
   if (bits == 64)
     return true;
-  // Either reading of the bits: a launch may pass 0xffffffff for an i32.
+  // Accepts the signed and the unsigned interpretation: a launch may pass
+  // 0xffffffff for an i32.
   return value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << bits);
 }
 
@@ -51,7 +52,7 @@ GpuArguments::Kind kindOf(const language::ArgClass &type) {
                                   : Kind::OtherFloat;
 }
 
-// Whether the argument is one for the slot; its bits go to `value`.
+// Returns true if the argument fits the slot, and stores its bits in `value`.
 bool convert(const Slot &slot, const Arg &arg, GpuArguments::Value &value) {
   using Kind = GpuArguments::Kind;
   if (const auto *pointer = std::get_if<Pointer>(&arg)) {
@@ -122,7 +123,7 @@ void GpuArguments::fill(std::span<const Arg> args, Value *values) const {
 }
 
 void GpuArguments::checkDisjoint(std::span<const Arg> args) const {
-  // First byte and end; of unknown size: the byte at the address.
+  // First byte and end of the range; an unknown size counts as one byte.
   const auto extentOf = [&](const Slot &slot) {
     const auto *pointer = std::get_if<Pointer>(&args[slot.argument]);
     if (!pointer || !pointer->address)

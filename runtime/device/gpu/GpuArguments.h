@@ -1,5 +1,5 @@
-// runtime/device/gpu/GpuArguments.h - arguments of a launch as parameters of a
-// GPU kernel.
+// runtime/device/gpu/GpuArguments.h - encodes the arguments of a launch as
+// parameters of a GPU kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -21,7 +21,7 @@ namespace tessera::runtime {
 // floats their own width, i1 one byte (PTX ISA, "Kernel Function Parameters").
 class GpuArguments {
 public:
-  // What a parameter takes; small, since every launch reads all of them.
+  // Type of a parameter. Kept small because every launch reads all slots.
   enum class Kind : uint8_t { Pointer, Integer, Float32, Float64, OtherFloat };
   struct Slot {
     uint32_t argument = 0; // index into the launch's arguments
@@ -31,7 +31,7 @@ public:
 
     bool pointer() const { return kind == Kind::Pointer; }
   };
-  // Little end first.
+  // Little-endian bytes.
   using Value = std::array<uint8_t, 8>;
 
   // Throws Error for metadata that does not fit the kernel's parameters.
@@ -42,17 +42,17 @@ public:
   const std::string &nameOf(const Slot &slot) const {
     return texts[size_t(&slot - list.data())].name;
   }
-  // Writes one value per slot. Allocates nothing, and makes text only for an
-  // Error: an argument of another kind, a pointer to another type, an integer
-  // that the parameter cannot hold, arguments that share memory where the
-  // code needs them apart (docs/runtime.md).
+  // Writes one value per slot. Allocates memory only for an Error's text.
+  // Throws Error for an argument of another kind, a pointer to another type, an
+  // integer that the parameter cannot hold, and arguments that overlap although
+  // the code requires disjoint memory (docs/runtime.md).
   void fill(std::span<const Arg> args, Value *values) const;
   std::vector<Value> values(std::span<const Arg> args) const {
     std::vector<Value> result(list.size());
     fill(args, result.data());
     return result;
   }
-  // Throws Error for a grid that the code was not made for.
+  // Throws Error for a grid larger than the code supports.
   void checkGrid(const Grid &grid) const {
     if (gridLimit && grid[0] > gridLimit) [[unlikely]]
       refuseGrid(grid);

@@ -1,4 +1,4 @@
-// runtime/device/gpu/HostRanges.h - host memory that the arguments of a launch
+// runtime/device/gpu/HostRanges.h - host memory that a launch's arguments
 // cover.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -18,13 +18,13 @@ struct HostRange {
   bool writable = true;
 };
 
-// The mapping of this process that holds the address; none where nothing
-// readable is mapped.
+// Returns the mapping of this process that contains the address, or nullopt if
+// no readable mapping does.
 std::optional<HostRange> mappingOf(const void *address);
 
-// Sorted, without empty ones. Ranges that overlap become one, named after all
-// of them ("Q/K"): views of one storage. What lies between two views of a
-// storage stays outside.
+// Sorts the ranges and removes empty ones. Merges overlapping ranges (views of
+// one storage) into one, named after all of them ("Q/K"). Memory between two
+// views remains outside of the result.
 std::vector<HostRange> mergedRanges(std::vector<HostRange> ranges);
 
 } // namespace tessera::runtime

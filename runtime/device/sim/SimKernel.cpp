@@ -19,7 +19,7 @@ namespace tessera::runtime {
 
 namespace {
 
-// Where an error says what to do about it.
+// Returns the hint for a failed check.
 std::string hintOf(sim::Check check) {
   switch (check) {
   case sim::Check::OutOfBounds:
@@ -41,7 +41,7 @@ sim::Options simOptions() {
     throw Error("TESSERA_SIM_CHECKS=" + checks + " is no set of checks",
                 "set it to all or bounds");
   sim::Options options;
-  options.counters = false; // nobody reads them here
+  options.counters = false; // launches do not read them
   if (checks == "bounds") {
     options.races = options.uninitialized = options.overflow = false;
     options.conflicts = sim::GlobalConflicts::Off;
@@ -70,7 +70,7 @@ sim::Options simOptions() {
   return options;
 }
 
-// What vprintf wrote, as the cpu's tl.device_print does it.
+// Prints the output of vprintf in the format of the cpu's tl.device_print.
 void print(const std::string &output) {
   const int64_t limit = optionNumber(Option::PrintLimit);
   size_t end = 0;

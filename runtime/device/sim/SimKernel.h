@@ -8,20 +8,20 @@
 
 namespace tessera::runtime {
 
-// The simulator found a kernel to be wrong: the message is its report, with the
-// line of the kernel's source.
+// Thrown if the simulator detects an error in a kernel. The message is the
+// simulator's report, with the line of the kernel's source.
 class TESSERA_EXCEPTION KernelFault : public Error {
 public:
   using Error::Error;
 };
 
-// Adds "sim:sm_80" and so on, one for each target.
+// Registers a device for each target: "sim:sm_80" and so on.
 void registerSimDevices();
 
-// Reads the artifact's PTX once. Launches run on as many threads as kernels of
-// the cpu do, with one in the order of the grid; those of one kernel one after
-// another. Throws Error for an artifact without PTX, PTX that does not load,
-// and parameters or shared memory that do not fit.
+// Loads a kernel from an artifact's PTX. A launch uses as many threads as a cpu
+// kernel; with one thread it runs programs in grid order. Launches of one
+// kernel run one after another. Throws Error for an artifact without PTX, PTX
+// that does not load, and parameters or shared memory that do not fit.
 std::shared_ptr<LoadedKernel>
 loadSimKernel(const LaunchDevice &device, const CompiledKernel &compiled,
               const std::string &kernel,
