@@ -1,4 +1,4 @@
-// support/ArgumentError.h - the exception for what a caller passed.
+// support/ArgumentError.h - the exception for invalid arguments of a caller.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-// A name, number or value that was passed is wrong: what Python calls a
-// ValueError, which the torch ops make of it.
+// A caller passed an invalid name, number or value. The torch ops convert it to
+// Python's ValueError.
 class TESSERA_EXCEPTION ArgumentError : public Error {
 public:
   using Error::Error;

@@ -1,13 +1,13 @@
-// support/BuildId.h - which compiler this was built with.
+// support/BuildId.h - identifies the compiler of this build.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace tessera {
 
-// 64 hexadecimal digits: a hash of the sources of compiler/, dialect/ and
-// codegen/ and of LLVM's version, made when tessera is built. Compiled kernels
-// are keyed by it, so a change of the compiler never serves old code.
+// Returns 64 hexadecimal digits: a hash of the sources of compiler/, dialect/
+// and codegen/ and of LLVM's version, computed when tessera is built. It is
+// part of every cache key, so a changed compiler never uses old code.
 const char *compilerBuildId();
 
 } // namespace tessera

@@ -19,9 +19,9 @@ inline constexpr std::array<const char *, 14> cpuFeatures = {
     "avx512vnni", "avx512bf16",   "avx512fp16", "avx512vbmi",     "avx512vbmi2",
     "avxvnni",    "avx512bitalg", "avx512ifma", "avx512vpopcntdq"};
 
-// "cpu:x86-64-v4:001f": an LLVM CPU name and the set of features above, as
-// hexadecimal bits. The name says all that the compiler has to know, so a
-// target can be compiled for on a machine that is not of its kind.
+// A CPU target such as "cpu:x86-64-v4:001f": an LLVM CPU name and the set of
+// features above, as hexadecimal bits. The name holds everything that the
+// compiler needs, so a machine can compile for the target of another one.
 struct CpuTarget {
   std::string mcpu = "x86-64-v3";
   uint32_t features = 0;
@@ -33,7 +33,7 @@ struct CpuTarget {
     return false;
   }
 
-  // Width of the vectors that pay off, in bits.
+  // Returns the preferred vector width in bits.
   unsigned vectorBits() const {
     return has("avx512f") && has("avx512vl") && has("avx512bw") &&
                    has("avx512dq")
@@ -41,7 +41,7 @@ struct CpuTarget {
                : 256;
   }
 
-  // "+avx512f,+avx512bw": what LLVM calls the features.
+  // Returns the features in LLVM's syntax: "+avx512f,+avx512bw".
   std::string llvmFeatures() const {
     std::string text;
     for (size_t i = 0; i < cpuFeatures.size(); ++i)
@@ -58,7 +58,7 @@ struct CpuTarget {
     return text;
   }
 
-  // None when the text is not a CPU target that tessera compiles for.
+  // Parses a target. Returns nullopt if tessera does not compile for it.
   static std::optional<CpuTarget> parse(std::string_view text) {
     if (text.substr(0, 4) != "cpu:")
       return std::nullopt;
@@ -87,7 +87,8 @@ struct CpuTarget {
   }
 
 #if defined(__x86_64__)
-  // The target of the machine that runs this; none below AVX2 + FMA + F16C.
+  // Returns the target of this machine, or nullopt if it lacks AVX2, FMA or
+  // F16C.
   static std::optional<CpuTarget> host() {
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("x86-64-v3"))

@@ -1,4 +1,4 @@
-// support/CudaTools.cpp - ptxas and nvdisasm: where they are, what they are.
+// support/CudaTools.cpp - finds ptxas and nvdisasm and their versions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/CudaTools.h"
@@ -31,7 +31,7 @@ bool isProgram(const fs::path &path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// Folders that hold the tools, in the order in which they are tried.
+// Returns the folders that may hold the tools, in search order.
 std::vector<fs::path> toolFolders() {
   std::vector<fs::path> folders;
   if (const char *path = std::getenv("PATH")) {
@@ -68,7 +68,7 @@ std::string identityOf(const fs::path &path) {
          std::to_string(info.st_mtim.tv_nsec);
 }
 
-// {"identity": "version"}; anything else in the file counts as nothing.
+// Reads {"identity": "version"}; other content counts as empty.
 std::map<std::string, std::string> readVersions(const fs::path &file) {
   std::map<std::string, std::string> result;
   const auto text = file.empty() ? std::nullopt : tryReadFile(file);
@@ -93,7 +93,7 @@ std::string versionOf(const fs::path &path, const fs::path &file) {
       known[identity] = version;
       writeFile(file, Json(known).dump(1) + "\n");
     } catch (const Error &) {
-      // Asked again the next time.
+      // Not remembered: the next call runs the program again.
     }
   }
   return version;
@@ -111,7 +111,7 @@ uint32_t minorOf(const std::string &version) {
 }
 
 // The folders that the user names in PATH and CUDA_HOME are the user's choice.
-// Why the program is in the wheels' folder and is not trusted; else empty.
+// Returns why a program in the wheels' folder is not trusted, else "".
 std::string whyNotOfWheels(const fs::path &program) {
   const fs::path wheels = wheelFolder();
   if (wheels.empty() || !program.string().starts_with(wheels.string() + "/"))
@@ -138,8 +138,8 @@ fs::path wheelFolder() {
 
 uint32_t Ptxas::ptxVersion() const {
   const uint32_t major = majorOf(version), minor = minorOf(version);
-  // CUDA 11.0 to 11.8 read 7.0 to 7.8, 12.0 to 12.9 read 8.0 to 8.8 with two
-  // that share a version, 13.0 reads 9.0.
+  // CUDA 11.0 to 11.8 read PTX 7.0 to 7.8. CUDA 12.0 to 12.9 read 8.0 to 8.8;
+  // two of them share a version. CUDA 13.0 reads 9.0.
   if (major >= 13)
     return major * 10 - 40 + std::min(minor, 9u);
   if (major == 12)

@@ -1,4 +1,4 @@
-// support/CudaTools.h - ptxas and nvdisasm: where they are, what they are.
+// support/CudaTools.h - finds ptxas and nvdisasm and their versions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,40 +11,43 @@
 
 namespace tessera {
 
-// An assembler of PTX.
+// A PTX assembler.
 struct Ptxas {
   std::filesystem::path path;
   std::string version; // "12.8.93"
 
-  // The newest PTX that it reads, 87 for 8.7 (PTX ISA, "Release Notes").
+  // Returns the newest PTX version that it reads, 87 for 8.7 (PTX ISA, "Release
+  // Notes").
   uint32_t ptxVersion() const;
 };
 
-// TESSERA_PTXAS ("none": there is none), or the first of these that reads
-// PTX 8.7: ptxas in PATH, in CUDA_HOME and CUDA_PATH, in /usr/local/cuda, in
-// the triton wheel of the set-up. None when there is none; `why` then says what
-// was looked at. Throws Error when TESSERA_PTXAS names a file that is no ptxas
-// or one too old.
+// Returns the ptxas that TESSERA_PTXAS names ("none": no ptxas). Without the
+// variable, returns the first that reads PTX 8.7 in: PATH, CUDA_HOME,
+// CUDA_PATH, /usr/local/cuda, the installed triton wheel. Returns nullopt if
+// none is found, and lists the searched folders in `why`. Throws Error if
+// TESSERA_PTXAS names another program or a ptxas that is too old.
 //
-// `versions` is a file that remembers the version of a ptxas by path, size and
-// time of change, because asking takes 30 ms; empty: nothing is remembered.
+// `versions` is a file that caches the version of a ptxas by path, size and
+// modification time, because running ptxas takes 30 ms. Empty: no file.
 std::optional<Ptxas> findPtxas(const std::filesystem::path &versions = {},
                                std::string *why = nullptr);
 
-// "12.8.93": what the program says of itself. Throws Error when it is no ptxas.
+// Runs ptxas and returns its version: "12.8.93". Throws Error if the program is
+// not ptxas.
 std::string askPtxasVersion(const std::filesystem::path &path);
 
-// Versions that the file remembers, newest first: of artifacts that were made
-// when there was an assembler.
+// Returns the versions in the file, newest first. Without ptxas, artifacts of
+// these versions are still usable.
 std::vector<std::string>
 knownPtxasVersions(const std::filesystem::path &versions);
 
-// nvdisasm beside that ptxas, else in the same places; none without one.
+// Returns nvdisasm of the folder of `ptxas`, else of the folders that
+// findPtxas() searches. Returns nullopt if none is found.
 std::optional<std::filesystem::path>
 findDisassembler(const std::filesystem::path &ptxas = {});
 
-// Folder of the pinned wheels: TESSERA_DEPS, else $XDG_DATA_HOME/tessera, else
-// ~/.local/share/tessera.
+// Returns the folder of the pinned wheels: TESSERA_DEPS, else
+// $XDG_DATA_HOME/tessera, else ~/.local/share/tessera.
 std::filesystem::path wheelFolder();
 
 } // namespace tessera

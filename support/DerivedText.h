@@ -1,5 +1,5 @@
-// support/DerivedText.h - the part of a pattern's text that tessera wrote when
-// it read the file.
+// support/DerivedText.h - the kernels that tessera appends to a pattern's text
+// when it reads the file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,7 +15,7 @@ namespace tessera {
 inline constexpr std::string_view derivedTextMarker =
     "# The kernels of the pattern above, derived when its file was read.";
 
-// True if the line of the text is not a line of the user's file.
+// True if a line was appended by tessera and is not in the user's file.
 inline bool isDerivedLine(const SourceFile &file, uint32_t line) {
   const std::string &text = file.text();
   const size_t marker = text.find(derivedTextMarker);

@@ -1,4 +1,4 @@
-// support/Descriptors.h - reading from descriptors, and running out of them.
+// support/Descriptors.h - reads from descriptors, and handles their lack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,12 +7,12 @@
 
 namespace tessera {
 
-// Appends what the descriptor has up to its end. Returns errno, EFBIG for a
-// device that does not end, or 0.
+// Appends all bytes up to the end of the file. Returns errno, EFBIG for an
+// endless device, or 0.
 int readToEnd(int fd, std::string &bytes);
 
-// What to do after a call that opens a descriptor failed with that errno:
-// `otherwise`, unless there are no free descriptors.
+// Returns the hint for a failed open: `otherwise`, unless the process or the
+// system ran out of descriptors.
 std::string hintForOpen(int error, const std::string &otherwise);
 
 } // namespace tessera

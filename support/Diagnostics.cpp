@@ -91,8 +91,8 @@ static bool continuesCharacter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-// The bytes of a line that are shown: all of it, or of a long one those around
-// the column.
+// Returns the range of a line that is shown: the complete line, or the
+// surroundings of the column if the line is long.
 static std::pair<size_t, size_t> shownPart(std::string_view line,
                                            size_t column) {
   constexpr size_t longest = 240, width = 160, before = 60;
@@ -108,7 +108,7 @@ static std::pair<size_t, size_t> shownPart(std::string_view line,
   return {from, to};
 }
 
-// The source line and a caret line below it.
+// Returns the source line with a caret line below it.
 static std::string excerpt(const std::shared_ptr<const SourceFile> &file,
                            const SourceRange &range) {
   if (!file || !range.known() || range.line > file->lineCount())
@@ -124,8 +124,8 @@ static std::string excerpt(const std::shared_ptr<const SourceFile> &file,
   text += to < line.size() ? cut : "";
   text += from ? "\n     " : "\n  ";
   for (size_t i = from; i < column; ++i) {
-    // Tabs are kept so that the caret stands right whatever their width; the
-    // second and later bytes of a UTF-8 character take no room.
+    // Copies tabs, so that the caret aligns for any tab width. Continuation
+    // bytes of a UTF-8 character have no width.
     const char c = i < line.size() ? line[i] : ' ';
     if (!continuesCharacter(c))
       text += c == '\t' ? '\t' : ' ';

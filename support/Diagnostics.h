@@ -1,4 +1,4 @@
-// support/Diagnostics.h - messages that point into a kernel file.
+// support/Diagnostics.h - diagnostics that point into a kernel file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,11 +18,11 @@ enum class DiagnosticId {
 #include "support/Diagnostics.def"
 };
 
-// The identifier as it is written in Diagnostics.def.
+// Returns the identifier as written in Diagnostics.def.
 const char *diagnosticName(DiagnosticId id);
 Severity defaultSeverity(DiagnosticId id);
 
-// A file's name and text, with access by line.
+// Name and text of a file, with access by line.
 class SourceFile {
 public:
   SourceFile(std::string path, std::string text);
@@ -30,7 +30,8 @@ public:
   const std::string &path() const { return name; }
   const std::string &text() const { return contents; }
   uint32_t lineCount() const { return uint32_t(lineStarts.size()); }
-  // Line `number` counts from 1; without its newline; empty out of range.
+  // Returns line `number`, counted from 1, without its newline. Returns an
+  // empty view if the number is out of range.
   std::string_view line(uint32_t number) const;
 
 private:
@@ -67,7 +68,8 @@ struct Diagnostic {
   std::string hint;
   std::vector<CallSite> callers; // innermost first
 
-  // With the severity that Diagnostics.def gives the id.
+  // Creates a diagnostic with the severity that Diagnostics.def assigns to
+  // `id`.
   static Diagnostic make(DiagnosticId id,
                          std::shared_ptr<const SourceFile> file,
                          SourceRange range, std::string message,

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-// Exceptions cross the borders of our shared libraries, so their type must not
-// be hidden.
+// Exceptions cross the boundaries of our shared libraries, so their type
+// information must be exported.
 #define TESSERA_EXCEPTION __attribute__((visibility("default")))
 
 namespace tessera {
 
-// Anything a user can cause. The hint says what to do about it; what() joins
-// both.
+// An error that a user can cause. The hint tells the user what to do; what()
+// contains both.
 class TESSERA_EXCEPTION Error : public std::runtime_error {
 public:
   explicit Error(std::string message, std::string hint = {})
@@ -29,7 +29,7 @@ public:
   std::string hint;
 };
 
-// A kernel that does not compile. what() is the rendered diagnostics.
+// A kernel does not compile. what() contains the rendered diagnostics.
 class TESSERA_EXCEPTION CompileError : public Error {
 public:
   explicit CompileError(std::vector<Diagnostic> diagnostics)

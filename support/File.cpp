@@ -1,4 +1,5 @@
-// support/File.cpp - whole-file reads, atomic writes, locks, folder checks.
+// support/File.cpp - reads files, writes them atomically, locks files and
+// checks folders.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
@@ -48,7 +49,7 @@ std::string hintForOpen(int error, const std::string &otherwise) {
          "): close some files, or raise the limit with ulimit -n 4096";
 }
 
-// Of a device at most so much is read: /dev/zero has no end, a pipe has one.
+// Maximum number of bytes read from a device: /dev/zero is endless.
 static constexpr size_t mostOfDevice = size_t(256) << 20;
 
 int readToEnd(int fd, std::string &bytes) {
@@ -72,8 +73,8 @@ int readToEnd(int fd, std::string &bytes) {
   }
 }
 
-// errno of the failed call, EFBIG for too much, or 0 with the contents in
-// `bytes`. `flags` are added to those of open(2).
+// Reads a file into `bytes`. Returns errno of the failed call, EFBIG for too
+// much data, or 0. `flags` are added to those of open(2).
 static int readInto(const fs::path &path, std::string &bytes, int flags) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   if (!fd)
@@ -102,17 +103,17 @@ std::string readFile(const fs::path &path) {
 
 std::optional<std::string> tryReadFile(const fs::path &path) {
   std::string bytes;
-  // Opening a pipe would wait for its writer.
+  // O_NONBLOCK: opening a pipe would otherwise wait for its writer.
   if (readInto(path, bytes, O_NONBLOCK))
     return std::nullopt;
   return bytes;
 }
 
 namespace {
-// A write past the limit of file sizes (ulimit -f) raises SIGXFSZ, and one to a
-// pipe that nobody reads any more SIGPIPE, which end the process by default.
-// While an object of this lives both are held back in this thread, and the
-// write fails with EFBIG or EPIPE instead.
+// Blocks SIGXFSZ and SIGPIPE in this thread while an object lives. Both end the
+// process by default: SIGXFSZ after a write past the file size limit (ulimit
+// -f), SIGPIPE after a write to a pipe without a reader. The write fails with
+// EFBIG or EPIPE instead.
 class NoWriteSignals {
 public:
   NoWriteSignals() {
@@ -121,7 +122,7 @@ public:
       sigset_t pending;
       sigemptyset(&pending);
       ::sigpending(&pending);
-      // One that waits already, held back by the caller, stays his.
+      // A signal that was pending before belongs to the caller.
       if (!sigismember(&pending, signal))
         sigaddset(&wanted, signal);
     }
@@ -172,7 +173,7 @@ static std::string writeHint(int error, const fs::path &folder) {
                                       " exists and is writable by you");
 }
 
-// The name of a temporary file that no other user can predict.
+// Returns a name for a temporary file that other users cannot predict.
 static fs::path temporaryName(const fs::path &path, const fs::path &folder) {
   static std::atomic<unsigned> counter{0};
   uint64_t random = 0;
@@ -200,7 +201,7 @@ void writeFile(const fs::path &path, std::string_view bytes) {
   if (!fd)
     fail("open", errno);
   created = true;
-  // A umask may take the owner's own rights away.
+  // The umask may remove the owner's permissions.
   struct stat info;
   if (::fstat(fd.get(), &info) == 0 && (info.st_mode & 0600) != 0600)
     ::fchmod(fd.get(), (info.st_mode & 0777) | 0600);
@@ -211,13 +212,13 @@ void writeFile(const fs::path &path, std::string_view bytes) {
   fd.reset();
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     fail("rename", errno);
-  // The new name should survive a power cut too; where it does not the contents
-  // are still whole.
+  // Makes the new name survive a power failure. If this fails, the contents are
+  // still complete.
   syncFolder(folder);
 }
 
-// The descriptor of this process that the path stands for: a shell's
-// redirection has a place in its file, which opening it again would lose.
+// Returns the descriptor of this process that the path denotes. A redirection
+// of the shell has a file position, which reopening would reset.
 static std::optional<int> ownDescriptor(const fs::path &path) {
   if (path == "/dev/stdout")
     return STDOUT_FILENO;
@@ -244,7 +245,7 @@ static void writeThrough(const fs::path &path, int fd, std::string_view bytes) {
                              : writeHint(error, path.parent_path()));
 }
 
-// What a link that leads to no file yet would create.
+// Returns the path that writing through a dangling link creates.
 static fs::path targetOfLink(fs::path path) {
   std::error_code none;
   for (int links = 0; fs::is_symlink(path, none); ++links) {
@@ -261,7 +262,7 @@ static fs::path targetOfLink(fs::path path) {
 
 void writeOutput(const fs::path &path, std::string_view bytes) {
   if (const auto own = ownDescriptor(path)) {
-    std::fflush(nullptr); // what was printed before it comes before it
+    std::fflush(nullptr); // keeps the order of outputs
     return writeThrough(path, *own, bytes);
   }
   struct stat info;
@@ -289,12 +290,13 @@ void makePrivateFolder(const fs::path &path) {
     if (done.empty())
       continue;
     if (::mkdir(done.c_str(), 0700) == 0) {
-      ::chmod(done.c_str(), 0700); // whatever the umask is
+      ::chmod(done.c_str(), 0700); // independent of the umask
       continue;
     }
     if (errno == EEXIST)
       continue;
-    // A parent that cannot be made again (read-only, no permission) may exist.
+    // Creating a parent may fail although it exists (read-only file system,
+    // missing permission).
     std::error_code ignored;
     int error = errno;
     if (!fs::is_directory(done, ignored))
@@ -324,7 +326,7 @@ FolderCheck checkPrivateFolder(const fs::path &path) {
   if (info.st_mode & (S_IWGRP | S_IWOTH))
     return {FolderState::WritableByOthers, name + " is writable by others",
             "run: chmod go-w " + name};
-  // Of the folders above it, too.
+  // Includes the folders above it.
   if (const auto distrust = findDistrust(path))
     return {FolderState::WritableByOthers, distrust->reason, distrust->hint};
   if (::access(path.c_str(), W_OK | X_OK) != 0)
@@ -334,8 +336,8 @@ FolderCheck checkPrivateFolder(const fs::path &path) {
 }
 
 void FileLock::unlock() {
-  // Closing alone would leave the lock with a child that was forked while it
-  // was held: both have the same open file.
+  // Unlocks explicitly: a child that was forked meanwhile shares the open file,
+  // so closing alone would keep the lock.
   if (fd)
     ::flock(fd.get(), LOCK_UN);
   fd.reset();
@@ -351,7 +353,7 @@ FileLock &FileLock::operator=(FileLock &&other) noexcept {
   return *this;
 }
 
-// Whether the path still names the open file.
+// True if the path still names the open file.
 static bool isSameFile(int fd, const fs::path &path) {
   struct stat ours, theirs;
   return ::fstat(fd, &ours) == 0 && ::stat(path.c_str(), &theirs) == 0 &&
@@ -360,7 +362,7 @@ static bool isSameFile(int fd, const fs::path &path) {
 
 FileLock FileLock::acquire(const fs::path &path) {
   FileLock lock;
-  // Once more when the file was removed between open and flock.
+  // Retries if the file was removed between open and flock.
   for (int attempt = 0; attempt < 100; ++attempt) {
     UniqueFd fd(
         ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));

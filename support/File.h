@@ -1,4 +1,5 @@
-// support/File.h - whole-file reads, atomic writes, locks, folder checks.
+// support/File.h - reads files, writes them atomically, locks files and checks
+// folders.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,7 +11,7 @@
 
 namespace tessera {
 
-// A file descriptor that closes itself.
+// Owns a file descriptor and closes it.
 class UniqueFd {
 public:
   UniqueFd() = default;
@@ -36,28 +37,29 @@ private:
   int fd = -1;
 };
 
-// Throws Error when the file cannot be read.
+// Returns the contents of a file. Throws Error if it cannot be read.
 std::string readFile(const std::filesystem::path &path);
-// None when there is no such file, it cannot be read, or it is no regular file:
-// nobody named a pipe that is found by looking for a file.
+// Returns the contents of a regular file. Returns nullopt if it does not exist,
+// cannot be read or is not a regular file: a search must not block on a pipe
+// that it happens to find.
 std::optional<std::string> tryReadFile(const std::filesystem::path &path);
 
-// Whether it is a regular file that can be reached.
+// True if the path leads to a regular file.
 inline bool isFile(const std::filesystem::path &path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-// Writes a temporary in the same folder, fsyncs, renames: a reader sees the
-// old contents or the new, whole. Throws Error and leaves no temporary behind
-// when something fails.
+// Replaces a file atomically: writes a temporary file in the same folder, calls
+// fsync and renames it. A reader sees either the old or the new contents.
+// Throws Error and removes the temporary file on failure.
 void writeFile(const std::filesystem::path &path, std::string_view bytes);
 
-// What a user names as the place of a result. A link stays and its target is
-// written; a pipe, a terminal and another device are written to as they are;
-// /dev/stdout and other descriptors of this process go on where they stand.
-// Regular files as by writeFile(). Throws Error, also for a folder, a disk and
-// a socket.
+// Writes to the output path of a user. Follows a link and writes its target.
+// Writes directly to pipes, terminals and similar devices. /dev/stdout and
+// other descriptors of this process continue at their file position. Replaces
+// regular files like writeFile(). Throws Error, also for a folder, a disk or a
+// socket.
 void writeOutput(const std::filesystem::path &path, std::string_view bytes);
 
 // Creates the folder and its parents; new folders are private to the user.
@@ -67,7 +69,7 @@ enum class FolderState {
   Good,
   Missing,
   NotAFolder,
-  WritableByOthers, // another user could plant files in it
+  WritableByOthers, // another user could add files to it
   Unwritable,
 };
 struct FolderCheck {
@@ -75,13 +77,13 @@ struct FolderCheck {
   std::string reason; // "PATH is writable by others"
   std::string hint;   // "run: chmod go-w PATH"
 };
-// Whether native code may be kept in the folder.
+// Checks whether native code may be stored in the folder.
 FolderCheck checkPrivateFolder(const std::filesystem::path &path);
 
-// An advisory lock on a file (created when missing), released at the end of
-// its life, also in a process that has forked meanwhile. Works between
-// processes and between objects of one process; a process that dies gives up
-// its locks.
+// An advisory lock on a file, which is created if missing. The destructor
+// releases the lock, even if the process has forked. Excludes other processes
+// and other objects of this process. The system releases the locks of a process
+// that dies.
 class FileLock {
 public:
   FileLock() = default;
@@ -89,13 +91,15 @@ public:
   FileLock &operator=(FileLock &&other) noexcept;
   ~FileLock();
 
-  // Waits for the lock. Where locks or the file cannot be had, the result is
-  // unlocked: locks here save work, they do not guard correctness.
+  // Waits for the lock. If the file or lock is unavailable, returns an unlocked
+  // object: these locks avoid duplicate work and are not needed for
+  // correctness.
   static FileLock acquire(const std::filesystem::path &path);
   bool locked() const { return bool(fd); }
 
-  // Removes the file unless somebody holds the lock; whether it is gone. Safe
-  // beside acquire(): who gets a lock gets it on the file that is there.
+  // Removes the file unless it is locked. Returns true if it was removed. Safe
+  // while other processes call acquire(): a lock is only granted on the file
+  // that the path still names.
   static bool removeUnused(const std::filesystem::path &path);
 
 private:
@@ -104,7 +108,7 @@ private:
   UniqueFd fd;
 };
 
-// Text of errno, thread-safe.
+// Returns the text of an errno. Thread-safe.
 std::string errnoText(int error);
 
 } // namespace tessera

@@ -20,7 +20,8 @@ static Deadline deadlineOf(std::optional<std::chrono::milliseconds> timeout) {
   return Clock::now() + *timeout;
 }
 
-// Good when the descriptor is ready (which includes end of file).
+// Waits until the descriptor is ready. Returns Good if it is, which includes
+// end of file.
 static FrameStatus await(int fd, short events, const Deadline &deadline) {
   while (true) {
     int wait = -1;
@@ -93,7 +94,8 @@ FrameStatus readFrame(int fd, std::string &bytes,
                         uint32_t(header[2]) << 16 | uint32_t(header[3]) << 24;
   if (size > maxFrameBytes)
     return FrameStatus::Invalid;
-  // In steps, so that a length nobody sends the bytes for costs no memory.
+  // Reads in steps, so that a large length without data allocates little
+  // memory.
   bytes.clear();
   while (bytes.size() < size) {
     const size_t done = bytes.size();

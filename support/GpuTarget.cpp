@@ -1,4 +1,4 @@
-// support/GpuTarget.cpp - what a GPU of a compute capability can hold.
+// support/GpuTarget.cpp - resource limits of a GPU's compute capability.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/GpuTarget.h"
@@ -12,7 +12,7 @@ namespace {
 
 struct Row {
   uint32_t capability;
-  uint32_t sharedPerSm; // KiB; a block may have all but one of them
+  uint32_t sharedPerSm; // KiB; a block may use all but one
   uint32_t warpsPerSm;
   uint32_t blocksPerSm;
 };
@@ -73,7 +73,7 @@ Occupancy GpuTarget::occupancy(uint32_t registers, uint64_t sharedBytes,
   const uint32_t warps = uint32_t(roundUp(threads, 32) / 32);
   const auto perWarp =
       uint32_t(roundUp(std::max(registers, 1u) * 32, registerUnit));
-  // Warps of a block are dealt out to the partitions.
+  // The warps of a block are distributed over the SM's partitions.
   uint32_t byRegisters = registersPerSm / partitions / perWarp * partitions;
   if (uint64_t(perWarp) * roundUp(warps, partitions) > registersPerBlock)
     byRegisters = 0;

@@ -1,4 +1,4 @@
-// support/GpuTarget.h - what a GPU of a compute capability can hold.
+// support/GpuTarget.h - resource limits of a GPU's compute capability.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,12 +10,13 @@
 
 namespace tessera {
 
-// How many blocks of a kernel one SM holds at once, and what ends it.
+// Number of blocks of a kernel that one SM holds, and the resource that limits
+// it.
 struct Occupancy {
   uint32_t blocks = 0; // 0: the kernel cannot be launched
   uint32_t warps = 0;  // of all those blocks
-  // "registers", "shared memory", "warps" or "blocks": the tightest limit; of
-  // several equal ones the first in this order.
+  // The tightest limit: "registers", "shared memory", "warps" or "blocks".
+  // Among equal limits, the first in this order.
   std::string limit;
 };
 
@@ -23,9 +24,9 @@ struct Occupancy {
 // Programming Guide, table "Technical Specifications per Compute Capability";
 // granularities: the occupancy calculator of the CUDA toolkit
 // (cuda_occupancy.h).
-// Programs along x of a usual launch, at most. Code that may take this for
-// granted knows that a program's number times a tile of up to 1,024 rows fits
-// into 32 bits; launches of more programs have code of their own.
+// Maximum number of programs along x of a launch with normal code. Such code
+// can assume that a program id times a tile of up to 1,024 rows fits into 32
+// bits. Larger grids use separately compiled code.
 inline constexpr uint32_t narrowGrid = 1u << 21;
 
 struct GpuTarget {
@@ -34,15 +35,15 @@ struct GpuTarget {
 
   uint32_t sharedPerBlock = 0; // most bytes a block may ask for (opt-in)
   uint32_t sharedPerSm = 0;    // bytes
-  // Bytes of an SM's shared memory that the system takes for every block, and
-  // the unit in which a block's own is allocated.
+  // Bytes of an SM's shared memory that the system reserves for each block, and
+  // the allocation unit of a block's own shared memory.
   uint32_t sharedReserved = 1024;
   uint32_t sharedUnit = 128;
 
   uint32_t registersPerSm = 65536; // of 32 bits
   uint32_t registersPerBlock = 65536;
   uint32_t registersPerThread = 255;
-  // Registers are allocated to warps in this unit, each warp in one of the
+  // Allocation unit of a warp's registers. Each warp is located in one of the
   // SM's partitions.
   uint32_t registerUnit = 256;
   uint32_t partitions = 4;
@@ -52,21 +53,22 @@ struct GpuTarget {
   uint32_t warpsPerSm = 0;
   uint32_t blocksPerSm = 0;
 
-  // Version of the PTX that is emitted, 87 for 8.7: what ptxas 12.8 reads.
+  // Emitted PTX version, 87 for 8.7, which ptxas 12.8 reads.
   uint32_t ptxVersion = 87;
 
   bool hasBf16Atomics() const { return computeCapability >= 90; }
 
-  // Blocks per SM of a kernel with this many registers per thread, bytes of
-  // shared memory per block (static and dynamic) and threads per block.
+  // Returns the blocks per SM of a kernel. `registers`: per thread;
+  // `sharedBytes`: shared memory per block (static and dynamic); `threads`: per
+  // block.
   Occupancy occupancy(uint32_t registers, uint64_t sharedBytes,
                       uint32_t threads) const;
 
-  // Throws Error that names the known targets for any other text.
+  // Parses a target. Throws Error with the known targets for any other text.
   static GpuTarget parse(std::string_view text);
-  // "sm_80", ... in ascending order.
+  // Returns the names of all targets, "sm_80" ..., in ascending order.
   static std::vector<std::string> names();
-  // Whether the text is meant as a GPU target: "sm_80", also "sm_999".
+  // True if the text has the form of a GPU target: "sm_80", also "sm_999".
   static bool looksLike(std::string_view text) {
     return text.substr(0, 3) == "sm_";
   }

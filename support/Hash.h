@@ -1,4 +1,4 @@
-// support/Hash.h - SHA-256 (FIPS 180-4), all at once or in pieces.
+// support/Hash.h - SHA-256 (FIPS 180-4), of one text or incrementally.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,7 +15,7 @@ using Sha256Digest = std::array<uint8_t, 32>;
 class Sha256 {
 public:
   Sha256 &update(std::string_view bytes);
-  // Ends the message; the object must not be updated afterwards.
+  // Returns the digest. The object must not be updated afterwards.
   Sha256Digest finish();
 
 private:
@@ -30,7 +30,7 @@ private:
 
 Sha256Digest sha256(std::string_view bytes);
 std::string toHex(const Sha256Digest &digest);
-// 64 lower-case hexadecimal digits.
+// Returns the digest as 64 lower-case hexadecimal digits.
 std::string sha256Hex(std::string_view bytes);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-// support/InternalError.h - what must not happen, as an error of ours.
+// support/InternalError.h - reports a bug of tessera as an Error.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// For what a kernel cannot cause: the compiler itself went wrong.
+/// Throws the Error for a bug in the compiler itself, which a kernel cannot
+/// cause.
 [[noreturn]] inline void internalError(const std::string &what) {
   throw Error("internal error: " + what,
               "this is a defect of tessera, not of the kernel; please report "

@@ -1,4 +1,4 @@
-// support/Isolated.cpp - work in a process that it may break.
+// support/Isolated.cpp - runs work in a child process that the work may crash.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Isolated.h"
@@ -55,7 +55,7 @@ void writeLine(int fd, const Json &object) {
       object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::string_view left = line;
   if (!writeAll(fd, left))
-    ::_exit(1); // the parent does not read any more
+    ::_exit(1); // the parent stopped reading
 }
 
 [[noreturn]] void runChild(const Body &body, int pipe) {
@@ -95,7 +95,7 @@ public:
   }
 
 private:
-  // Whatever the child does now, this process does not wait for it.
+  // Kills the child first, so that waiting for it cannot block.
   ExitStatus end() const {
     ::kill(child, SIGKILL);
     return waitForChild(child);
@@ -114,7 +114,7 @@ private:
         return {Ended::How::Endless,
                 "no end after " + std::to_string(int(seconds)) + " s"};
       pollfd wanted{pipe, POLLIN, 0};
-      // Short, for a signal that comes just before.
+      // A short timeout, because a signal may arrive just before the call.
       if (::poll(&wanted, 1, int(std::min(left * 1000 + 1, 100.0))) <= 0)
         continue;
       char buffer[1 << 14];
@@ -195,7 +195,7 @@ void IsolatedItems::work(size_t first, const Report &report) {
   }
 }
 
-// Whether an item was done or failed.
+// Returns true if an item was processed or failed.
 bool IsolatedItems::runProcess(size_t first,
                                const std::atomic<bool> &interrupted) {
   bool answered = false, settled = false;

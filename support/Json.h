@@ -1,4 +1,4 @@
-// support/Json.h - JSON with errors that name the place and the nearest key.
+// support/Json.h - JSON access; errors name the place and the nearest key.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,18 +16,19 @@ namespace tessera {
 
 using Json = nlohmann::json;
 
-// `what` names the document in the error: "manifest", "request of the worker".
+// Parses a document; `what` names it in the Error: "manifest", "request of the
+// worker".
 Json parseJson(std::string_view text, const std::string &what);
 
-// Throws when the value is not an object or has a key that is not listed.
+// Throws Error if the value is not an object or has an unlisted key.
 void checkKeys(const Json &object, const std::vector<std::string> &known,
                const std::string &what);
 
-// Keys in order, no spaces: equal values give equal text. Bytes that are not
-// UTF-8 throw an Error.
+// Returns JSON with sorted keys and without spaces, so equal values give equal
+// text. Throws Error for bytes that are not UTF-8.
 std::string canonicalJson(const Json &value);
 
-// A member that must be there and of the wanted type.
+// Returns a required member of the type T. Throws Error.
 template <typename T>
 T member(const Json &object, const char *key, const std::string &what) {
   auto found = object.is_object() ? object.find(key) : object.end();
@@ -43,7 +44,7 @@ T member(const Json &object, const char *key, const std::string &what) {
   }
 }
 
-// The same with a value to use where the key is missing.
+// Returns a member, or `otherwise` if the key is missing.
 template <typename T>
 T memberOr(const Json &object, const char *key, T otherwise,
            const std::string &what) {

@@ -1,5 +1,5 @@
-// support/LanguageGaps.cpp - which diagnostics are of language that this build
-// does not support.
+// support/LanguageGaps.cpp - lists the diagnostics about valid Triton code that
+// this build does not support.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/LanguageGaps.h"

@@ -1,5 +1,5 @@
-// support/LanguageGaps.h - which diagnostics are of language that this build
-// does not support.
+// support/LanguageGaps.h - identifies diagnostics about valid Triton code that
+// this build does not support.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,11 +10,11 @@
 
 namespace tessera {
 
-// True if the id names what this build does not support yet of a kernel that
-// Triton compiles, not a mistake of the author.
+// True if the id reports code that Triton compiles and this build does not
+// support yet, rather than a mistake of the author.
 bool isLanguageGap(DiagnosticId id);
 
-// True if a rendered message has such an id.
+// True if a rendered message contains such an id.
 bool namesLanguageGap(std::string_view message);
 
 } // namespace tessera

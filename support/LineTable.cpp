@@ -1,4 +1,4 @@
-// support/LineTable.cpp - which line of a source an instruction comes from.
+// support/LineTable.cpp - maps instructions to source lines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/LineTable.h"

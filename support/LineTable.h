@@ -1,4 +1,4 @@
-// support/LineTable.h - which line of a source an instruction comes from.
+// support/LineTable.h - maps instructions to source lines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,7 +11,8 @@
 
 namespace tessera {
 
-// Of one function. A row holds from its offset to that of the next.
+// The line table of one function. A row applies from its offset to the next
+// row's offset.
 struct LineTable {
   struct Row {
     uint32_t offset = 0; // bytes from the function's first instruction
@@ -23,13 +24,14 @@ struct LineTable {
   std::vector<Row> rows;          // by offset, no offset twice
 
   bool empty() const { return rows.empty(); }
-  // Where the instruction that holds this byte comes from, "copy.py:12"; empty
-  // where that is not known.
+  // Returns the source line of the instruction at this byte, "copy.py:12", or
+  // an empty string if unknown.
   std::string placeOf(uint64_t offset) const;
 
   // {"files": [name...], "rows": [bytes since the row before, line, file...]}
   Json toJson() const;
-  // Throws Error for anything else than toJson() makes; `what` names the text.
+  // Parses the format of toJson(). Throws Error for other input; `what` names
+  // the text.
   static LineTable fromJson(const Json &json, const std::string &what);
 };
 

@@ -13,7 +13,7 @@ void logInfo(std::string_view text);
 void logWarning(std::string_view text);
 void logError(std::string_view text);
 
-// A warning that is given once per process for every distinct key.
+// Logs a warning once per process for each distinct key.
 void warnOnce(const std::string &key, std::string_view text);
 
 } // namespace tessera

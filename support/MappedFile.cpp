@@ -24,7 +24,7 @@ static UniqueFd openForUse(const std::filesystem::path &path,
     errno = file.error;
     return std::move(file.fd);
   }
-  // A pipe must not keep us waiting.
+  // O_NONBLOCK: opening a pipe must not block.
   return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 

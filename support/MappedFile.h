@@ -1,4 +1,4 @@
-// support/MappedFile.h - the bytes of a file as memory.
+// support/MappedFile.h - maps a file into memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-// A regular file, mapped for reading. Pages are read when they are touched. As
-// for every mapping, whoever truncates the file meanwhile ends the process:
-// replace files by renaming, as writeFile() does.
+// A regular file mapped for reading; pages are read on access. If another
+// process truncates the file, an access raises SIGBUS. Replace such files by
+// renaming, as writeFile() does.
 class MappedFile {
 public:
   enum class Use {

@@ -10,16 +10,16 @@
 
 namespace tessera {
 
-// A file without a name. A process that inherits the descriptor opens it by
+// An unnamed file in memory. A process that inherits the descriptor opens it by
 // its number.
 class MemoryFile {
 public:
-  // Throws Error, as write() does. `name` is what /proc shows.
+  // Creates the file. Throws Error, like write(). /proc shows `name`.
   explicit MemoryFile(const char *name);
   void write(std::string_view bytes);
   std::string read() const;
   int descriptor() const { return fd.get(); }
-  // For this process.
+  // Returns a path that is valid in this process.
   std::string path() const {
     return "/proc/self/fd/" + std::to_string(fd.get());
   }

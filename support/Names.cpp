@@ -8,11 +8,12 @@
 
 namespace tessera {
 
-// A hint with more names is no hint.
+// Maximum number of names in a hint; longer lists do not help.
 static constexpr size_t mostNames = 48;
 
 size_t editDistance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table: swaps of neighbours look back two.
+  // Keeps three rows of the dynamic programming table, because swaps of
+  // adjacent characters refer two rows back.
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1),
       row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j)
@@ -50,7 +51,7 @@ std::string nearestName(std::string_view name,
       result = candidate;
     }
   }
-  // BLOCK for BLOCK_SIZE: one begins the other, and the rest is a part.
+  // One name is a prefix of the other, as BLOCK of BLOCK_SIZE.
   for (size_t i = 0; result.empty() && i < candidates.size(); ++i) {
     const std::string other = lower(candidates[i]);
     const auto &[longer, shorter] = wanted.size() > other.size()

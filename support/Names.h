@@ -1,4 +1,4 @@
-// support/Names.h - guesses at what a misspelt name should have been.
+// support/Names.h - suggests the intended name for a misspelt one.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,15 +10,16 @@
 
 namespace tessera {
 
-// Insertions, deletions, replacements and swaps of neighbours.
+// Returns the number of insertions, deletions, replacements and swaps of
+// adjacent characters between two texts.
 size_t editDistance(std::string_view a, std::string_view b);
 
-// The candidate closest to `name`, ignoring case; empty when none is near
-// enough to be a likely misspelling.
+// Returns the candidate closest to `name`, ignoring case, or an empty string if
+// no candidate is a likely misspelling.
 std::string nearestName(std::string_view name,
                         const std::vector<std::string> &candidates);
 
-// "did you mean `x`?" or, with nothing near, "known KIND: a, b, c".
+// Returns "did you mean `x`?" or, without a close name, "known KIND: a, b, c".
 std::string nearestNameHint(std::string_view name,
                             const std::vector<std::string> &candidates,
                             std::string_view kind);

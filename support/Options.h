@@ -24,13 +24,13 @@ struct OptionInfo {
 const std::vector<OptionInfo> &optionTable();
 const OptionInfo &optionInfo(Option option);
 
-// The variable's value now, or its default; set and empty means the default.
+// Returns the variable's current value, or its default if unset or empty.
 std::string optionText(Option option);
-// Throws Error when the value is not a whole number >= 0.
+// Returns the value as a number. Throws Error unless it is an integer >= 0.
 int64_t optionNumber(Option option);
 
-// One line for every TESSERA_* variable of the environment that is not in the
-// registry, with the nearest name that is.
+// Returns one line for each TESSERA_* variable of the environment outside of
+// the registry, with the nearest registered name.
 std::vector<std::string> unknownOptions();
 // Logs those lines as warnings, once per process.
 void warnUnknownOptions();

@@ -10,26 +10,26 @@
 
 namespace tessera {
 
-// docs/numerics.md, "Single elements", says why. tests/helpers/outliers.py has
-// the same rule for Python.
+// docs/numerics.md, "Single elements", explains the rule.
+// tests/helpers/outliers.py implements it for Python.
 inline constexpr double outlierFactor = 6;
 
-// The largest difference from `want` of an element. `size` is the larger one of
-// the root mean squares of the tensor and of the element's row; the RMS error
-// of the tensor is at most `limit` times the former.
+// Returns the largest allowed difference of an element from `want`. `size` is
+// the larger one of two root mean squares: of the tensor and of the element's
+// row. The RMS error of the tensor is at most `limit` times the tensor's.
 inline double outlierBound(double want, double size, double limit) {
   return outlierFactor * limit * (size + std::fabs(want));
 }
 
-// True if the element is wrong. NaN and infinities are right where `want` is
-// the same.
+// True if the element is wrong. NaN and infinities are correct if `want` is the
+// same.
 inline bool isOutlier(double got, double want, double size, double limit) {
   if (std::isnan(want) || std::isinf(want))
     return std::isnan(want) ? !std::isnan(got) : got != want;
   return !(std::fabs(got - want) <= outlierBound(want, size, limit));
 }
 
-// Root mean square of the finite elements from `begin` to `end`.
+// Returns the root mean square of the finite elements from `begin` to `end`.
 template <typename Value>
 double rmsOf(int64_t begin, int64_t end, Value value) {
   double sum = 0;

@@ -35,7 +35,8 @@ std::string ExitStatus::text() const {
   return "exit status " + std::to_string(code);
 }
 
-// Our environment with the additions, later ones replacing earlier ones.
+// Returns this process's environment with the additions; later additions
+// replace earlier ones.
 static std::vector<std::string>
 joinEnvironment(const std::vector<std::string> &additions) {
   std::vector<std::string> result;
@@ -63,7 +64,7 @@ static std::vector<char *> pointers(std::vector<std::string> &texts) {
 
 namespace {
 
-// Groups that this process has started and not seen the end of.
+// Process groups that this process started and that have not ended.
 struct LiveGroups {
   std::mutex mutex;
   std::set<pid_t> groups;
@@ -83,7 +84,7 @@ struct LiveGroups {
   }
 };
 
-// Never destroyed: a thread may look at it while the process ends.
+// Never destroyed: a thread may read it while the process exits.
 LiveGroups &liveGroups() {
   static LiveGroups *const live = new LiveGroups;
   return *live;
@@ -99,9 +100,9 @@ Process Process::spawn(const SpawnOptions &options) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
 
-  // Sources are above the wanted numbers, so that no dup2 in the child
-  // overwrites a descriptor that a later one needs. Only the others are copied:
-  // few descriptors may be free.
+  // Moves the sources above all target numbers, so that a dup2 in the child
+  // does not overwrite a later source. Copies only descriptors that need it,
+  // because few may be free.
   int highest = 2;
   for (auto [wanted, ours] : options.descriptors)
     highest = std::max(highest, wanted);
@@ -125,7 +126,7 @@ Process Process::spawn(const SpawnOptions &options) {
   if (options.quiet)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
 
-  // Signals as a fresh program expects them, whatever this thread blocks.
+  // Resets the signal mask and handlers to the defaults of a new program.
   sigset_t none, standard;
   sigemptyset(&none);
   sigemptyset(&standard);
@@ -201,7 +202,7 @@ std::optional<ExitStatus> Process::wait(std::chrono::milliseconds timeout) {
     if (got == child)
       ended(decode(raw));
     else if (got < 0 && errno != EINTR)
-      ended({127, 0}); // somebody else reaped it
+      ended({127, 0}); // another waitpid() reaped it
     else if (Clock::now() >= end)
       return std::nullopt;
     else {
@@ -225,7 +226,7 @@ ExitStatus Process::wait() {
 }
 
 void Process::killGroup() {
-  // Only while the child is not reaped: its number could be another's by then.
+  // Only before the child is reaped: afterwards its number may be reused.
   if (child > 0 && !status)
     ::kill(-child, SIGKILL);
 }
@@ -246,8 +247,8 @@ void exitWhenPeerCloses(int fd) {
   }).detach();
 }
 
-// What runCommand and runTool have in common: `options` has everything but
-// descriptors 1 and 2 and the limit.
+// Shared by runCommand() and runTool(). `options` lacks only descriptors 1 and
+// 2 and the limit.
 static CommandResult collect(SpawnOptions options,
                              std::chrono::milliseconds timeout) {
   int ends[2][2];
@@ -262,7 +263,7 @@ static CommandResult collect(SpawnOptions options,
 
   options.descriptors.insert(options.descriptors.end(),
                              {{1, outWrite.get()}, {2, errWrite.get()}});
-  // It ends in time even when we do not live to stop it.
+  // The system ends the child in time even if this process has died.
   options.cpuLimit = std::chrono::duration_cast<std::chrono::seconds>(timeout) *
                          std::max(1u, std::thread::hardware_concurrency()) +
                      std::chrono::seconds(1);

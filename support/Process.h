@@ -1,4 +1,5 @@
-// support/Process.h - child processes in their own group, with time-outs.
+// support/Process.h - child processes in separate process groups, with
+// timeouts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,23 +16,23 @@ namespace tessera {
 
 struct SpawnOptions {
   std::vector<std::string> arguments; // argv, with argv[0] the path to run
-  // The child's working folder, in which a relative argv[0] is looked for;
-  // empty: that of this process.
+  // The child's working folder, to which a relative argv[0] refers; empty: that
+  // of this process.
   std::string folder;
-  // Descriptors the child gets: {its number there, ours}. All others of ours
-  // but 0, 1, 2 should be close-on-exec.
+  // Descriptors that the child inherits: {number in the child, number here}.
+  // All other descriptors but 0, 1, 2 should be close-on-exec.
   std::vector<std::pair<int, int>> descriptors;
   std::vector<std::string> environment; // "NAME=value", added to ours
   bool quiet = false;                   // stdout to /dev/null
-  // Processor time after which the system ends the child, also when this
-  // process is gone by then; 0: no limit.
+  // CPU time after which the system ends the child, even if this process has
+  // exited; 0: no limit.
   std::chrono::seconds cpuLimit{0};
 };
 
 // How a child ended.
 struct ExitStatus {
-  int code = 0;   // exit status, when no signal ended it
-  int signal = 0; // 0 when it exited
+  int code = 0;   // exit status, unless a signal ended the child
+  int signal = 0; // 0 if it exited
 
   bool ok() const { return code == 0 && signal == 0; }
   std::string text() const; // "exit status 3", "signal 11 (Segmentation fault)"
@@ -41,7 +42,7 @@ struct ExitStatus {
 // except in a forked copy of the process that spawned it.
 class Process {
 public:
-  // Throws Error when the program cannot be started.
+  // Starts a program. Throws Error if it cannot be started.
   static Process spawn(const SpawnOptions &options);
 
   Process(Process &&other) noexcept;
@@ -49,11 +50,11 @@ public:
   ~Process();
 
   pid_t pid() const { return child; }
-  // The status, or none when the time is over first.
+  // Returns the exit status, or nullopt after the timeout.
   std::optional<ExitStatus> wait(std::chrono::milliseconds timeout);
-  // Waits as long as it takes.
+  // Waits without a timeout.
   ExitStatus wait();
-  // SIGKILL to the child and all it started that stayed in its group.
+  // Sends SIGKILL to the child's process group.
   void killGroup();
 
 private:
@@ -61,20 +62,20 @@ private:
   void ended(ExitStatus how);
 
   pid_t child = -1;
-  pid_t owner = -1; // who spawned it: a fork of ours must not end it
+  pid_t owner = -1; // the process that spawned it; forks must not end it
   std::optional<ExitStatus> status;
 };
 
-// For a child: ends this process, its group and the groups of the children it
-// runs itself as soon as the other side of the descriptor (pipe or socket) is
-// closed, whatever it is doing then. A parent-death signal would also fire when
-// only the thread that spawned us ends, so the closing of the connection is
-// what says that the parent died.
+// Called in a child. Kills this process, its group and the groups of its own
+// children as soon as the other side of the descriptor (pipe or socket) is
+// closed. The closed connection means that the parent has died. A parent-death
+// signal is not suitable, because it also fires if only the thread that spawned
+// this process exits.
 void exitWhenPeerCloses(int fd);
 
-// Runs a command to its end and collects stdout and stderr; the group is killed
-// at the time-out, and by the system should this process be gone by then.
-// `descriptors` as in SpawnOptions.
+// Runs a command and collects stdout and stderr. Kills its group at the
+// timeout; the system does so if this process has died. `descriptors` as in
+// SpawnOptions.
 struct CommandResult {
   ExitStatus status;
   bool timedOut = false;
@@ -87,19 +88,18 @@ runCommand(const std::vector<std::string> &arguments,
            const std::vector<std::string> &environment = {},
            const std::vector<std::pair<int, int>> &descriptors = {});
 
-// runCommand for a tool that must not see the files of the user's folder: runs
-// it in a new empty folder, which is removed afterwards. ptxas, for one, looks
-// for the files that `.file` names and writes their sizes and times into the
-// code. A relative arguments[0] is looked for in the folder of this process,
-// other relative paths are the tool's own. Throws Error where no folder can be
-// made.
+// Like runCommand(), in a new empty folder, which is removed afterwards. For
+// tools that must not read files of the user's folder: ptxas, for example,
+// looks for the files that `.file` names and embeds their sizes and times. A
+// relative arguments[0] refers to the folder of this process, other relative
+// paths to the new folder. Throws Error if the folder cannot be created.
 CommandResult runTool(const std::vector<std::string> &arguments,
                       std::chrono::milliseconds timeout,
                       const std::vector<std::pair<int, int>> &descriptors = {});
 
-// The file that this program was started from.
+// Returns the path of this program's executable.
 std::filesystem::path executablePath();
-// The library or program whose code lies at the address.
+// Returns the path of the library or program that contains the address.
 std::filesystem::path libraryPath(const void *address);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-// support/Progress.cpp - a line on stderr about work that takes long.
+// support/Progress.cpp - a progress line on stderr for long work.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Progress.h"

@@ -1,4 +1,4 @@
-// support/Progress.h - a line on stderr about work that takes long.
+// support/Progress.h - a progress line on stderr for long work.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,14 +9,14 @@
 
 namespace tessera {
 
-// When to speak of work that lasts. On a terminal, where the line is written
-// over: five times a second. Elsewhere every line stays: each time twice as
-// late as before, and then once a minute.
+// Decides when to report progress. On a terminal, which overwrites the line:
+// five times a second. Elsewhere lines accumulate, so the interval doubles
+// until it reaches one minute.
 class ProgressSchedule {
 public:
   ProgressSchedule(bool terminal, double patience)
       : terminal(terminal), next(patience) {}
-  // Whether it is time, `seconds` after the beginning.
+  // True if a report is due `seconds` after the start.
   bool due(double seconds);
 
 private:
@@ -24,26 +24,26 @@ private:
   double next;
 };
 
-// A line after two seconds of work, so that nobody wonders whether it hangs.
-// Where stderr is no terminal it is a line of the log (TESSERA_LOG).
+// Prints a progress line once work takes longer than two seconds. If stderr is
+// not a terminal, logs it instead (TESSERA_LOG).
 class Progress {
 public:
   explicit Progress(
       std::chrono::milliseconds patience = std::chrono::milliseconds(2000));
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  // Clears the line of a terminal.
+  // Clears the line on a terminal.
   ~Progress();
 
   double seconds() const;
-  // Building the text is only worth it when this says so.
+  // True if a report is due. Callers build the text only then.
   bool due();
-  // "compiling `k` ... 12 s, ptxas".
+  // Shows a text such as "compiling `k` ... 12 s, ptxas".
   void show(const std::string &text);
-  // So that other output can be written.
+  // Clears the line before other output.
   void clear();
-  // ", about 30 s left" of `total` when `done` took as long as it did; empty
-  // while there is nothing to go by.
+  // Returns ", about 30 s left", extrapolated from the time of `done` of
+  // `total` items, or an empty string if nothing is done.
   std::string timeLeft(uint64_t done, uint64_t total) const;
 
 private:

@@ -1,4 +1,4 @@
-// support/Quantities.cpp - sizes and time spans as people write them.
+// support/Quantities.cpp - sizes and time spans as text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Quantities.h"
@@ -22,8 +22,9 @@ struct Unit {
 };
 } // namespace
 
-// The number in front of at most one of the unit letters, times the unit; none
-// for anything else. Below 2^62, so that sums of a few do not wrap.
+// Parses a number, optionally followed by one of the unit letters; returns
+// number times unit, or nullopt. Results are below 2^62, so that sums of a few
+// do not overflow.
 template <size_t N>
 static std::optional<double> parse(std::string_view text,
                                    const std::array<Unit, N> &units,

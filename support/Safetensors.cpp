@@ -23,7 +23,7 @@ constexpr StoredType storedTypes[] = {
     {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8},
 };
 constexpr size_t prefixBytes = 8;
-// The format's own limit on headers; larger ones are damage.
+// The format limits headers to this size.
 constexpr uint64_t maxHeaderBytes = 100'000'000;
 
 std::vector<std::string> storedNames() {
@@ -39,7 +39,8 @@ std::vector<std::string> storedNames() {
               "or copy it anew");
 }
 
-// A whole number >= 0; none for anything else, 1.0 and true included.
+// Reads an integer >= 0. Returns false for other values, including 1.0 and
+// true.
 bool readSize(const Json &value, uint64_t &result) {
   if (!value.is_number_unsigned())
     return false;
@@ -47,7 +48,8 @@ bool readSize(const Json &value, uint64_t &result) {
   return true;
 }
 
-// `available` bytes follow the header, which ends at `start`.
+// Returns a tensor's place. The header ends at `start`; `available` bytes
+// follow.
 StoredPlace locate(const std::string &file, const std::string &name,
                    const Json &entry, size_t start, size_t available) {
   const std::string what = "tensor `" + name + "`";
@@ -69,7 +71,7 @@ StoredPlace locate(const std::string &file, const std::string &name,
       damaged(file, what + " has a shape that is no list of sizes");
     place.shape.push_back(int64_t(length));
     bytes *= length;
-    // An empty tensor may have huge dimensions beside the 0.
+    // An empty tensor may have huge dimensions in addition to the 0.
     if (bytes > available &&
         std::find(entry["shape"].begin(), entry["shape"].end(), 0) ==
             entry["shape"].end())

@@ -1,4 +1,4 @@
-// support/ScratchFolder.h - a folder for the time of a scope.
+// support/ScratchFolder.h - a temporary folder with the lifetime of a scope.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,16 +8,17 @@
 
 namespace tessera {
 
-// Makes a new folder below `parent`, by default TMPDIR (or /tmp), that only
-// this user can read and no other user can predict, and leaves it to the
-// caller. Throws Error.
+// Creates a folder below `parent`, by default TMPDIR (or /tmp). Only this user
+// can read it, and other users cannot predict its name. The caller removes it.
+// Throws Error.
 std::filesystem::path
 makeTemporaryFolder(std::string_view purpose,
                     const std::filesystem::path &parent = {});
 
-// A new folder below `parent`, by default TMPDIR (or /tmp), that only this user
-// can read, named after `purpose`: "diff" makes tessera-diff-a1b2c3. The
-// destructor removes it and all in it. Throws Error where none can be made.
+// Creates a folder below `parent`, by default TMPDIR (or /tmp), that only this
+// user can read. Its name contains `purpose`: "diff" makes tessera-diff-a1b2c3.
+// The destructor removes the folder and its contents. Throws Error if it cannot
+// be created.
 class ScratchFolder {
 public:
   explicit ScratchFolder(std::string_view purpose,

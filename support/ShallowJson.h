@@ -1,4 +1,4 @@
-// support/ShallowJson.h - JSON of a limited depth, without exceptions.
+// support/ShallowJson.h - parses JSON of limited depth, without exceptions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,15 +9,16 @@
 
 namespace tessera {
 
-// Deeper than any text that tessera writes. Copying, comparing and printing a
-// value are recursive, so that a deeper one would overflow the stack.
+// Maximum depth, larger than that of any text that tessera writes. Copying,
+// comparing and printing a value are recursive, so deeper values could overflow
+// the stack.
 inline constexpr int deepestJson = 200;
 
-// True if brackets and braces outside of strings are nested deeper than that.
+// True if brackets and braces outside of strings exceed this depth.
 bool isDeepJson(std::string_view text);
 
-// Returns a discarded value (is_discarded()) for text that is not JSON or is
-// nested too deeply.
+// Parses a text. Returns a discarded value (is_discarded()) if it is not JSON
+// or is nested too deeply.
 Json parseShallowJson(std::string_view text);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-// support/StopSignals.cpp - the first Ctrl-C ends a program in good order.
+// support/StopSignals.cpp - the first Ctrl-C requests an orderly exit.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/StopSignals.h"

@@ -1,4 +1,4 @@
-// support/StopSignals.h - the first Ctrl-C ends a program in good order.
+// support/StopSignals.h - the first Ctrl-C requests an orderly exit.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-// While an object exists, the first SIGINT or SIGTERM is remembered as a
-// request to stop. A second signal of the same kind ends the process.
+// While an object exists, the first SIGINT or SIGTERM is recorded as a request
+// to stop. A second signal of the same kind ends the process.
 class StopSignals {
 public:
   StopSignals();

@@ -1,4 +1,4 @@
-// support/Stopwatch.h - how long the parts of a task take.
+// support/Stopwatch.h - measures the times of consecutive steps.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,7 +10,8 @@ namespace tessera {
 
 class Stopwatch {
 public:
-  /// Microseconds since the last lap, or since it was made.
+  /// Returns the microseconds since the last lap or construction, and starts a
+  /// new lap.
   int64_t lap() {
     const auto now = std::chrono::steady_clock::now();
     const auto elapsed = now - last;
@@ -19,7 +20,7 @@ public:
         .count();
   }
 
-  /// The same in seconds; the lap goes on.
+  /// Returns the seconds of the current lap, without ending it.
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() -
                                          last)

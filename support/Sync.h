@@ -1,4 +1,5 @@
-// support/Sync.h - what File.h is made of: whole writes, folders on the disk.
+// support/Sync.h - complete writes and durable folder entries, on which File.h
+// builds.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,13 +9,13 @@
 
 namespace tessera {
 
-// Writes to a descriptor. When something fails: false, errno says why, and
-// `bytes` is what is left to write. A limit of file sizes is a failure too,
-// not a signal.
+// Writes all bytes to a descriptor. On failure returns false with errno set,
+// and `bytes` is the unwritten rest. Exceeding the file size limit is a
+// failure, not a signal.
 bool writeAll(int fd, std::string_view &bytes);
 
-// Makes the names in a folder survive a power cut. errno of what failed; 0 also
-// where the file system has no such thing.
+// Makes the names in a folder survive a power failure (fsync). Returns errno,
+// or 0, also if the file system does not support it.
 int syncFolder(const std::filesystem::path &folder);
 
 } // namespace tessera

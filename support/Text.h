@@ -1,5 +1,5 @@
-// support/Text.h - text by lines and numbers, for readers of reports, assembly
-// and options.
+// support/Text.h - splits text into lines and parses numbers; readers of
+// reports, assembly and options use it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -30,8 +30,8 @@ inline std::string firstLine(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-// Returns the number that `text` is; none where it is anything else, or more
-// than a T holds.
+// Returns the number that `text` consists of, or nullopt for other text or a
+// number that does not fit T.
 template <typename T>
 std::optional<T> numberFromText(std::string_view text) {
   T value{};
@@ -44,14 +44,14 @@ std::optional<T> numberFromText(std::string_view text) {
 
 constexpr bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns the name of a value as kernels spell it: "W" of "w".
+// Returns a name in capitals, the spelling of tensors in kernels: "W" for "w".
 inline std::string inCapitals(std::string name) {
   for (char &c : name)
     c = char(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
 
-// Returns the names of "GATE, BIAS".
+// Splits a list of names such as "GATE, BIAS".
 inline std::vector<std::string> namesOfList(std::string_view list) {
   std::vector<std::string> names(1);
   for (const char c : list)
@@ -72,7 +72,7 @@ inline std::string_view trimSpaces(std::string_view text,
   return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
 }
 
-// Returns the name and the value of "NAME=value"; none without `=`.
+// Returns the name and the value of "NAME=value", or nullopt without `=`.
 inline std::optional<std::pair<std::string, std::string>>
 nameAndValueOf(std::string_view text) {
   const size_t equals = text.find('=');
@@ -82,7 +82,7 @@ nameAndValueOf(std::string_view text) {
                    std::string(text.substr(equals + 1)));
 }
 
-// Returns "k.py" of "/home/me/kernels/k.py".
+// Returns the part after the last slash: "k.py" of "/home/me/kernels/k.py".
 inline std::string_view lastPart(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }

@@ -1,4 +1,5 @@
-// support/Trust.cpp - whether other users could change what a process executes.
+// support/Trust.cpp - checks whether other users could change files that a
+// process executes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Trust.h"
@@ -21,10 +22,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int mostLinks = 40; // as the kernel
+constexpr int mostLinks = 40; // the limit of the Linux kernel
 
 // In a user namespace, files of users outside of it have this owner. Their
-// folders count as root's: the kernel does not show their owners.
+// folders count as root's, because the kernel hides their owners.
 std::optional<uid_t> readOutsideOwner() {
   const auto map = tryReadFile("/proc/self/uid_map");
   const auto owner = tryReadFile("/proc/sys/kernel/overflowuid");
@@ -214,7 +215,7 @@ std::optional<Distrust> findDistrust(const fs::path &path,
   case ENAMETOOLONG:
   case ENOENT:
   case ENOTDIR:
-    return std::nullopt; // cannot be opened either
+    return std::nullopt; // opening it fails as well
   default:
     return Distrust{"its folders cannot be checked: " + errnoText(error),
                     hintForOpen(error, "check " + path.string())};
@@ -251,7 +252,7 @@ TrustedFile openTrusted(const fs::path &path, LastLink link) {
                        info.st_ino != walk.info.st_ino ||
                        info.st_dev != walk.info.st_dev)) {
     file.fd.reset();
-    file.error = ESTALE; // replaced meanwhile, by its owner
+    file.error = ESTALE; // its owner replaced it meanwhile
   }
   file.bytes = uint64_t(info.st_size);
   return file;

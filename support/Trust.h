@@ -1,4 +1,5 @@
-// support/Trust.h - whether other users could change what a process executes.
+// support/Trust.h - checks whether other users could change files that a
+// process executes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -19,7 +20,7 @@
 
 namespace tessera {
 
-// Why a path is not trusted: "PATH is writable by others".
+// The reason why a path is not trusted: "PATH is writable by others".
 struct Distrust {
   std::string reason;
   std::string hint;
@@ -35,8 +36,8 @@ struct TrustedContext {
   mode_t writers = 0;
   gid_t group = 0;
 
-  // The context of a file that this process already executes or reads: who
-  // can change that file gains nothing by changing another one.
+  // Returns the context of a file that this process already executes or reads.
+  // A user who can change that file gains nothing by changing another one.
   static TrustedContext of(const std::filesystem::path &file);
 };
 
@@ -46,8 +47,8 @@ std::optional<Distrust>
 findDistrust(const std::filesystem::path &path,
              const TrustedContext &context = TrustedContext());
 
-// Throws Error "WHAT is not used: REASON" if the path is not trusted. No other
-// user can replace a trusted path after the check.
+// Throws Error "WHAT is not used: REASON" if the path is not trusted. Other
+// users cannot replace a trusted path after the check.
 void requireTrusted(const std::filesystem::path &path, const std::string &what,
                     const TrustedContext &context = TrustedContext());
 
