@@ -1,4 +1,4 @@
-// autotune/choice/FindTable.cpp - where the table of a device is.
+// autotune/choice/FindTable.cpp - finds the tuning table of a device.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/FindTable.h"
@@ -53,7 +53,7 @@ std::optional<FoundTable> named(const fs::path &path,
   return std::nullopt;
 }
 
-// A pack's code is that of its own tables, and of no others.
+// A pack contains code for the configurations of its own tables only.
 std::optional<FoundTable> ofPack(const runtime::Pack &pack,
                                  const runtime::LaunchDevice &device) {
   for (const std::string &text : pack.index().tables) {

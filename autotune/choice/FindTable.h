@@ -1,4 +1,4 @@
-// autotune/choice/FindTable.h - where the table of a device is.
+// autotune/choice/FindTable.h - finds the tuning table of a device.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,22 +16,22 @@ struct FoundTable {
   std::string path;
   TuneTable table;
 };
-// What TESSERA_TUNED, else the pack of TESSERA_PACK where there is one, else
-// this build has for a device, with all its entries; none
-// where there is nothing that fits. What TESSERA_TUNED names and does not fit
-// is warned of. A simulated GPU stands for all GPUs of its target, but only
-// takes what TESSERA_TUNED names or the pack has. Throws Error as tableOf()
-// does.
+// Returns the table of a device, with all its entries: that of TESSERA_TUNED,
+// else of the pack of TESSERA_PACK, else of this build. Returns nullopt if no
+// table fits. Warns if the table of TESSERA_TUNED does not fit. A simulated GPU
+// represents all GPUs of its target, but uses only tables of TESSERA_TUNED or
+// the pack. Throws Error as tableOf() does.
 std::optional<FoundTable> findTable(const runtime::LaunchDevice &device);
 
-// configs/tuned of this build, empty where it has none.
+// Returns the folder configs/tuned of this build, or an empty path if the build
+// does not contain it.
 std::filesystem::path tunedFolder();
-// The file of a folder for a device: the one with the longest name that
-// fileStem() begins with. Empty: there is none.
+// Returns the folder's file for a device: the longest file name that is a
+// prefix of fileStem(). Returns an empty path if no name matches.
 std::filesystem::path tableFor(const std::filesystem::path &folder,
                                const DeviceModel &device);
 
-// What makes the table anew.
+// Returns the command that recreates the table.
 std::string renewalCommand(const TuneTable &table, const std::string &path);
 
 } // namespace tessera::tune

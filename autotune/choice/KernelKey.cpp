@@ -1,4 +1,4 @@
-// autotune/choice/KernelKey.cpp - from launches to the keys of tables.
+// autotune/choice/KernelKey.cpp - computes the table key of a launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/KernelKey.h"
@@ -19,7 +19,7 @@ TuneKey makeKey(const Kernel::State &kernel, std::span<const Arg> args,
     else if (std::holds_alternative<std::nullptr_t>(arg))
       key.dtypes.push_back("none");
   key.constexprs = constexprs;
-  // They follow from the others.
+  // Heuristics are functions of the other values, so the key omits them.
   for (const language::Heuristic &heuristic : kernel.info.heuristics)
     key.constexprs.erase(heuristic.parameter);
   key.bucket = bucketOf(sequence);

@@ -1,4 +1,4 @@
-// autotune/choice/KernelKey.h - from launches to the keys of tables.
+// autotune/choice/KernelKey.h - computes the table key of a launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace tessera::tune {
 
-// What a table has an entry of such a launch under, whether there is one or
-// not. Throws Error for a wrong number of arguments.
+// Returns the key under which tables store such a launch. Throws Error for a
+// wrong number of arguments.
 TuneKey makeKey(const Kernel::State &kernel, std::span<const Arg> args,
                 const Constexprs &constexprs, int64_t sequence);
 

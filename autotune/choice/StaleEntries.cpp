@@ -1,5 +1,5 @@
-// autotune/choice/StaleEntries.cpp - entries of kernels that have changed
-// since.
+// autotune/choice/StaleEntries.cpp - finds entries of kernels that have changed
+// since tuning.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/StaleEntries.h"
@@ -31,7 +31,7 @@ std::string hashOf(
     return runtime::textHash(
         language::textWith(*program, function, constexprs));
   } catch (const Error &) {
-    return ""; // the launch that needs it says why
+    return ""; // a launch of the kernel reports the reason
   }
 }
 
@@ -54,7 +54,7 @@ std::optional<std::string> currentHash(const std::string &kernel) {
 
 std::vector<StaleEntry> staleEntries(const TuneTable &table) {
   std::map<std::string, std::shared_ptr<const language::Program>> programs;
-  // By kernel, and functions that it is launched with.
+  // Keyed by kernel and the functions passed to it as constexprs.
   std::map<std::string, std::optional<std::string>> hashes;
   std::vector<StaleEntry> stale;
   for (const TuneEntry &entry : table.entries()) {

@@ -1,4 +1,5 @@
-// autotune/choice/StaleEntries.h - entries of kernels that have changed since.
+// autotune/choice/StaleEntries.h - finds entries of kernels that have changed
+// since tuning.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,16 +12,17 @@
 
 namespace tessera::tune {
 
-// TuneKey::textHash of a kernel of this build as it is now; "" where there is
-// none of the name, or it does not parse. None: it is not ours, and where its
-// file is only a launch can tell.
+// Returns the current TuneKey::textHash of a kernel of this build; "" if it
+// does not exist or does not parse. Returns nullopt for a kernel of another
+// origin, whose file only a launch knows.
 std::optional<std::string> currentHash(const std::string &kernel);
 
 struct StaleEntry {
   TuneKey key;
-  std::string reason; // "the kernel has changed", "there is no such kernel"
+  std::string reason; // "the kernel has changed"
 };
-// In the order of the table. Reads the files of the kernels.
+// Returns the stale entries in the order of the table. Reads the files of the
+// kernels.
 std::vector<StaleEntry> staleEntries(const TuneTable &table);
 
 } // namespace tessera::tune

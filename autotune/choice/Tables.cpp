@@ -1,4 +1,5 @@
-// autotune/choice/Tables.cpp - the tables that launches of this process go by.
+// autotune/choice/Tables.cpp - the tuning tables that this process's launches
+// use.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/Tables.h"
@@ -22,8 +23,8 @@ namespace tessera::tune {
 
 namespace {
 
-// Read once by each device. What replaces a table leaves it in memory: launches
-// of other threads may still look into it.
+// The table of one device, read once. A replaced table stays in memory, because
+// launches of other threads may still read it.
 struct Slot {
   std::atomic<bool> ready{false};
   std::atomic<const UsedTable *> used{nullptr};
@@ -60,7 +61,7 @@ void report(const std::string &path, const TuneTable &table,
              " changed since; renew them: " + renewalCommand(table, path));
 }
 
-// Holding the mutex.
+// Stores a table. The caller holds the mutex.
 const UsedTable *keep(Tables &all, TuneTable table, const std::string &path) {
   auto used = std::make_unique<UsedTable>();
   const std::vector<StaleEntry> stale = staleEntries(table);

@@ -1,4 +1,5 @@
-// autotune/choice/Tables.h - the tables that launches of this process go by.
+// autotune/choice/Tables.h - the tuning tables that this process's launches
+// use.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,27 +16,27 @@
 
 namespace tessera::tune {
 
-// Of one device, without its stale entries; lives as long as the process.
+// The table of one device without its stale entries. Lives as long as the
+// process.
 struct UsedTable {
   std::string path;
   TuneTable table;
   size_t stale = 0;    // entries that were left out
-  uint32_t number = 0; // of all tables of the process, from 1
+  uint32_t number = 0; // unique in the process, from 1
 };
 
-// The table of a device: of TESSERA_TUNED, else of configs/tuned of this build;
-// null where there is none for it. The first call reads it and reports once
-// what of it is not used. Throws Error for one that TESSERA_TUNED names and
-// that cannot be read, each time; one of the build that cannot be read is
-// warned of and left out.
+// Returns the table of a device: that of TESSERA_TUNED, else of configs/tuned
+// of this build, else null. The first call reads it and reports once which
+// entries are unused. If the table of TESSERA_TUNED cannot be read, every call
+// throws Error. If the build's table cannot be read, warns and returns null.
 const UsedTable *tableOf(const runtime::LaunchDevice &device);
-// Makes later launches on the device go by this one, or by none.
+// Makes later launches on the device use this table, or no table.
 void useTable(const std::string &device, std::optional<TuneTable> table,
               const std::string &path = "given");
 
-// Chooses from tableOf() the entry of exactly the launch's key. A launch that
-// names its warps or stages itself gets none: an entry is for launches that
-// leave all of it open.
+// Returns the chooser that looks up the launch's exact key in tableOf(). A
+// launch that sets its warps or stages gets no entry, because entries are
+// measured for launches that leave both open.
 const runtime::ConfigurationChooser &tableChooser();
 
 } // namespace tessera::tune

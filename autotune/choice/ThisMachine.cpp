@@ -26,9 +26,9 @@ int numberIn(std::string_view text, int otherwise) {
   return value;
 }
 
-// Logical processors that this process may run on.
+// Returns the logical processors that this process may use.
 std::vector<int> allowedProcessors() {
-  // 8192: what the kernel supports at most.
+  // 8192: the limit of the Linux kernel.
   constexpr int most = 8192;
   cpu_set_t *set = CPU_ALLOC(most);
   const size_t bytes = CPU_ALLOC_SIZE(most);

@@ -1,5 +1,5 @@
-// autotune/choice/ThisMachine.h - the devices of this machine, as tables know
-// them.
+// autotune/choice/ThisMachine.h - describes the devices of this machine for
+// tuning tables.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,13 +12,13 @@
 
 namespace tessera::tune {
 
-// Of the device that a launch names. A simulated GPU has its own name and
-// target alone. Throws Error where there is no such device.
+// Returns the model of a device. A simulated GPU has only a name and a target.
+// Throws Error if the machine does not have the device.
 const DeviceModel &deviceModel(const runtime::LaunchDevice &device);
 
-// From the text of /proc/cpuinfo: the model's name, how many of the logical
-// processors `allowed` there are and on how many cores. A machine that does not
-// tell its cores has as many as logical processors.
+// Parses /proc/cpuinfo: the model name, the number of the logical processors
+// `allowed`, and the number of their cores. If the text does not report cores,
+// each logical processor counts as a core.
 DeviceModel cpuModel(std::string_view cpuinfo, const std::vector<int> &allowed,
                      const std::string &target);
 

@@ -1,4 +1,4 @@
-// autotune/model/CostModel.cpp - the predicted time of a launch on a GPU.
+// autotune/model/CostModel.cpp - predicts the time of a launch on a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/CostModel.h"
@@ -22,10 +22,11 @@ const CostConstants fittedConstants = {.serial = 0.30353583432469194,
 
 namespace {
 
-// So many blocks for each slot decide the end of a launch well enough.
+// Upper bound on the number of simulated waves; more change the predicted end
+// little.
 constexpr uint64_t mostWaves = 16;
 
-// Share of the traffic that DRAM has to move; the rest is in L2.
+// Returns the share of the traffic that DRAM transfers; L2 serves the rest.
 double missShare(const LaunchProfile &profile, double traffic) {
   return traffic > 0 ? std::min(profile.bytes / traffic, 1.0) : 1;
 }
@@ -81,7 +82,7 @@ BlockCycles blockCycles(const Work &work, const LaunchProfile &profile,
   result.waits = work[WorkLoads] / warps * latency;
   const double waits = work[WorkWaits] / warps;
   if (waits > 0) {
-    // A copy that was issued n steps ago is n steps nearer.
+    // The latency of a copy issued n steps earlier is reduced by n steps.
     const double step = std::max(result.units * resident, result.chain) / waits;
     const double ahead = std::max(profile.copiesInFlight - 1, 0.0);
     result.waits += waits * std::max(latency - ahead * step, 0.0);
@@ -107,7 +108,7 @@ double makespan(uint64_t blocks, uint64_t slots,
     free.push(begin + time);
     end = std::max(end, begin + time);
   }
-  // What ends late does so once, however many blocks come before.
+  // The tail occurs once, however many blocks precede it.
   return step == 1 ? end : (all - looked) / double(slots) + end;
 }
 

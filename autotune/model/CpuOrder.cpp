@@ -1,4 +1,4 @@
-// autotune/model/CpuOrder.cpp - which tiles a processor is likely to like.
+// autotune/model/CpuOrder.cpp - orders candidate tiles for a CPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/CpuOrder.h"

@@ -1,4 +1,4 @@
-// autotune/model/CpuOrder.h - which tiles a processor is likely to like.
+// autotune/model/CpuOrder.h - orders candidate tiles for a CPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,15 +10,15 @@
 
 namespace tessera::tune {
 
-// What an element of a candidate's largest tile costs, in units of one in
-// registers. It is known before anything is compiled, and orders the candidates
-// of one kernel (docs/decisions/0009-no-cost-model-for-the-cpu.md).
-// A tile of BM x BN has as many elements as the tiles' product; where a kernel
-// has one tile, its rows are taken to have 32. Above 256 elements (32 AVX2
-// registers' worth) more and more of the code loads and stores what does not
-// fit; below, the loops and the program itself cost more than the work. The
-// constants are fitted to launches of 512 tokens.
+// Returns the estimated cost of an element of a candidate's largest tile,
+// relative to an element in registers. It is known before compilation and
+// orders the candidates of one kernel
+// (docs/decisions/0009-no-cost-model-for-the-cpu.md). The number of elements of
+// a BM x BN tile is the product; a kernel with one tile size is assumed to have
+// 32 rows. Above 256 elements (32 AVX2 registers), spills grow; below, the
+// loops and the program's overhead dominate. The constants are fitted to
+// launches of 512 tokens.
 double cpuElementCost(const std::vector<int64_t> &tiles);
-double cpuElementCost(const TuneChoice &choice); // of its integers
+double cpuElementCost(const TuneChoice &choice); // of the choice's integers
 
 } // namespace tessera::tune

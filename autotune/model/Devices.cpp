@@ -1,4 +1,4 @@
-// autotune/model/Devices.cpp - GPUs that times can be predicted for.
+// autotune/model/Devices.cpp - GPUs whose times can be predicted.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/Devices.h"
@@ -15,7 +15,7 @@ namespace tessera::tune {
 
 namespace {
 
-// A figure of the file and where it goes.
+// A number of the file and the member that receives it.
 struct Figure {
   const char *name;
   double *to;

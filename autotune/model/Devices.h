@@ -1,4 +1,4 @@
-// autotune/model/Devices.h - GPUs that times can be predicted for.
+// autotune/model/Devices.h - GPUs whose times can be predicted.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace tessera::tune {
 
-// A GPU of autotune/model/devices.yaml, which names the public source of each
-// figure.
+// A GPU of autotune/model/devices.yaml. The file names the public source of
+// each number.
 struct GpuData {
   sim::Device rates; // per SM and cycle; name, target, SMs, clock
   std::string model; // "NVIDIA A100-SXM4-80GB"
@@ -28,18 +28,18 @@ struct GpuData {
   double microseconds(double cycles) const { return cycles / rates.clockMhz; }
 };
 
-// From YAML; `name` stands in messages, which say file:line:column. Throws
-// Error for unknown, missing or repeated names, figures that are not positive
-// and finite, and sources that are not listed or that nothing names.
+// Parses the YAML file; `name` appears in messages (file:line:column). Throws
+// Error for unknown, missing or repeated names, numbers that are not positive
+// and finite, sources that are not listed, and unused sources.
 std::vector<GpuData> parseGpus(std::string_view text, const std::string &name);
 
-// Those of this build.
+// Returns the GPUs of this build.
 const std::vector<GpuData> &gpus();
-// "a100", or the first one of a target, "sm_80". Throws Error with the nearest
-// name.
+// Returns a GPU by its name, "a100", or the first GPU of a target, "sm_80".
+// Throws Error with the nearest name.
 const GpuData &findGpu(const std::string &name);
 
-// As tables know it.
+// Converts a GPU to the device model of tuning tables.
 DeviceModel deviceModel(const GpuData &gpu);
 
 } // namespace tessera::tune

@@ -1,5 +1,5 @@
-// autotune/model/Floors.cpp - the least time that each unit of a GPU needs for
-// a launch.
+// autotune/model/Floors.cpp - the minimum time that each unit of a GPU needs
+// for a launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/Floors.h"

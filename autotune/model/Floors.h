@@ -1,5 +1,5 @@
-// autotune/model/Floors.h - the least time that each unit of a GPU needs for a
-// launch.
+// autotune/model/Floors.h - the minimum time that each unit of a GPU needs for
+// a launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tessera::tune {
 
-// The time of a unit that works all the time at its published rate.
+// The time of a unit that constantly runs at its published rate.
 struct Floor {
   std::string unit; // "tensor", "shared memory", "instructions",
                     // "special functions", "L2", "memory"
@@ -24,8 +24,9 @@ struct Floor {
 // fitted. `profile` has a sample.
 std::vector<Floor> floorsOf(const LaunchProfile &profile, const GpuData &gpu);
 
-// Returns what no published time checks in a prediction, or "". Every published
-// time of a kernel whose products limit it on Hopper is of wgmma.
+// Returns the aspect of a prediction that no published time validates, or "".
+// On Hopper, all published times of kernels limited by matrix products use
+// wgmma.
 std::string uncheckedPart(const LaunchProfile &profile, const GpuData &gpu);
 
 } // namespace tessera::tune

@@ -1,5 +1,5 @@
-// autotune/model/GridInterpolation.h - a quantity of every block of a grid from
-// that of a few.
+// autotune/model/GridInterpolation.h - estimates a quantity of every block of a
+// grid from a few sampled blocks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -32,7 +32,7 @@ public:
           known.emplace_back(profile.samples[i].at[axis],
                              middle > 0 ? values[i] / middle : 1);
       std::sort(known.begin(), known.end());
-      // A long axis is interpolated at so many points.
+      // A long axis is interpolated at this many points.
       const uint32_t count = std::min(grid[axis], mostPoints);
       for (uint32_t k = 0; k < count; ++k)
         factors[axis].push_back(between(known, (k + 0.5) / count));

@@ -20,7 +20,8 @@ namespace tessera::tune {
 
 namespace {
 
-// Few enough that a budget of seconds is no lie, enough for every worker.
+// Small enough to respect a budget of seconds, large enough to keep all workers
+// busy.
 constexpr size_t compiledAtOnce = 4;
 
 std::string times(double factor) {
@@ -29,7 +30,7 @@ std::string times(double factor) {
   return text;
 }
 
-// "1.42 times the floor of tensor (31.5 us)".
+// Returns text such as "1.42 times the floor of tensor (31.5 us)".
 std::string floorText(double microseconds, const LaunchProfile &profile,
                       const GpuData &gpu) {
   const Floor floor = floorsOf(profile, gpu).front();
@@ -77,8 +78,8 @@ private:
       report.entry = entry(job, found);
   }
 
-  // Predicted times are never taken over by a later run; they are kept to be
-  // looked at (tessera tune --show --html).
+  // Later runs never reuse predicted times. They are stored for display
+  // (tessera tune --show --html).
   void note(const Job &job, const TuneChoice &use, double seconds,
             const std::string &problem) {
     KnownTime time;
@@ -94,8 +95,8 @@ private:
 
   void save() override { known.write(timesFile(options.out)); }
 
-  // In the order of the candidates; the first is the kernel's own choice.
-  // Throws Error when that is wrong.
+  // Predicts all candidates, in their order. The first is the kernel's default
+  // configuration. Throws Error if that one fails.
   std::vector<Predicted> predictAll(const Job &job, Clock::time_point deadline,
                                     JobReport &report) {
     const std::vector<Candidate> &candidates = job.space.candidates;
@@ -136,7 +137,8 @@ private:
     return found;
   }
 
-  // Of a block; the kernel's own choice has `own`.
+  // Returns the instruction limit of a block; `own` is the profile of the
+  // kernel's default configuration.
   static double mostInstructions(const LaunchProfile &own) {
     double largest = 0;
     for (const LaunchProfile::Sample &sample : own.samples)
@@ -144,7 +146,7 @@ private:
     return slowestFactor * largest + 1e5;
   }
 
-  // The next candidates, in parallel.
+  // Compiles the next candidates in parallel.
   void compileSome(const Job &job, size_t first) const {
     const std::vector<Candidate> &all = job.space.candidates;
     std::vector<cases::PreparedLaunch> launches;
@@ -161,7 +163,7 @@ private:
   std::string check(const cases::LoadedCase &loaded,
                     const cases::PreparedLaunch &launch, const Grid &grid) {
     try {
-      // Where in the kernel a fault is, the reproducer shows.
+      // The reproducer shows the fault's place, so the first line suffices.
       return firstLine(checkResults(loaded, launch, grid, gpu).problem);
     } catch (const Error &error) {
       return "does not compile: " + error.message;

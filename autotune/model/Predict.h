@@ -8,16 +8,17 @@
 
 namespace tessera::tune {
 
-// A prediction is wrong by a quarter where it is as usual (docs/cost-model.md):
-// the kernel's own choice yields to one that is predicted this much faster.
+// A candidate replaces the kernel's default configuration if its predicted time
+// is this much better. The typical error of a prediction is a quarter
+// (docs/cost-model.md).
 inline constexpr double leastPredictedGain = 1.3;
 
-// Of each job an equal part of the time that is left: candidates are compiled
-// for the GPU, a few blocks of each run on the simulator with every check, what
-// they write is compared with the recording, and their counters give a
-// predicted time. Entries are marked as predicted. Nothing is measured. Else
-// like search(), with `options.device` of `gpu`; the jobs are those of
-// loadJobs() for "sim:TARGET".
+// Fills a table with predicted configurations; measures nothing. Each job gets
+// an equal share of the remaining time. Candidates are compiled for the GPU,
+// and a few blocks of each run on the simulator with all checks. Their results
+// are compared with the recording, and their counters give a predicted time.
+// Entries are marked as predicted. Otherwise like search(), with
+// `options.device` of `gpu`; `jobs` come from loadJobs() for "sim:TARGET".
 SearchResult predictTable(std::vector<Job> &jobs, const SearchOptions &options,
                           const GpuData &gpu,
                           const std::atomic<bool> &interrupted,

@@ -1,5 +1,4 @@
-// autotune/model/Profile.cpp - what a launch does on a GPU, counted on the
-// simulator.
+// autotune/model/Profile.cpp - counts the work of a launch on the simulator.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/Profile.h"
@@ -17,7 +16,7 @@ using sim::Class;
 
 namespace {
 
-// What does not end a group of loads that wait for memory together.
+// True if an instruction does not end a group of loads whose latencies overlap.
 bool mayLieBetweenLoads(Class kind) {
   switch (kind) {
   case Class::Integer:
@@ -31,7 +30,7 @@ bool mayLieBetweenLoads(Class kind) {
   }
 }
 
-// Times that loads into registers are waited for, of all warps.
+// Returns how often warps wait for loads into registers, over all warps.
 double loadWaits(const sim::Counters &counters) {
   double sum = 0;
   uint64_t group = 0; // the most executions of one of its loads
@@ -76,7 +75,7 @@ std::vector<uint64_t> sampledBlocks(const Grid &grid) {
   std::set<uint64_t> chosen;
   for (size_t axis = 0; axis < 3; ++axis) {
     const uint64_t count = grid[axis], last = count - 1;
-    // The outermost two: an outermost one may be empty.
+    // Two blocks at either end, because the outermost may be empty.
     for (uint64_t place : {uint64_t(0), uint64_t(1), count / 4, count / 2,
                            std::max<uint64_t>(count * 3 / 4, 1) - 1,
                            last - std::min<uint64_t>(last, 1), last}) {

@@ -1,5 +1,5 @@
-// autotune/model/Profile.h - what a launch does on a GPU, counted on the
-// simulator.
+// autotune/model/Profile.h - counts the work of a launch on the simulator, for
+// the cost model.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,7 +15,8 @@
 
 namespace tessera::tune {
 
-// What one block does: warp instructions of each class (sim::Class), then
+// Work of one block: warp instructions of each class (sim::Class), then these
+// counts.
 enum WorkPart : unsigned {
   WorkTensor = sim::NumClasses, // multiply-adds; those of tf32 count twice
   WorkShared,                   // passes over the banks, 128 bytes each
@@ -30,41 +31,42 @@ inline constexpr double sectorBytes = 32, passBytes = 128;
 
 double warpInstructions(const Work &work);
 
-// Of the blocks that were counted, on average. Loads whose results are used
-// together count as one wait: those with nothing but address arithmetic
-// between them in the text.
+// Returns the average work of the counted blocks. Loads whose results are used
+// together count as one wait: loads separated only by address arithmetic in the
+// text.
 Work workOf(const sim::Counters &counters);
 
-// A launch of many blocks by a few of them.
+// A launch of many blocks, described by a few sampled blocks.
 struct LaunchProfile {
   struct Sample {
-    std::array<double, 3> at{}; // of the grid's extents: 0.5 is the middle
+    std::array<double, 3> at{}; // relative: 0.5 is the middle
     Work work{};
   };
-  // The first is the middle of the grid, the others lie on its three axes
-  // through the middle.
+  // The first sample is the middle of the grid. The others are located on the
+  // three axes through the middle.
   std::vector<Sample> samples;
   Grid grid = {1, 1, 1};
   uint32_t threads = 128;    // of a block
   uint32_t registers = 0;    // of a thread; 0: not known
   uint64_t sharedBytes = 0;  // of a block
-  double copiesInFlight = 0; // groups that are committed and not waited for
-  double bytes = 0;          // of all arguments: what memory has to move once
-  bool warpgroup = false;    // its products are wgmma's
+  double copiesInFlight = 0; // committed groups that are not waited for
+  double bytes = 0;          // of all arguments: the minimum memory traffic
+  bool warpgroup = false;    // matrix products use wgmma
 
   uint64_t blocks() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
 };
 
-// Blocks worth counting, ascending: seven along each axis, two of them at
+// Returns the blocks to count, ascending: seven along each axis, two of them at
 // either end.
 std::vector<uint64_t> sampledBlocks(const Grid &grid);
-// Where a block lies in the grid, as in LaunchProfile::Sample.
+// Returns the position of a block in the grid, as in LaunchProfile::Sample.
 std::array<double, 3> placeOf(uint64_t block, const Grid &grid);
 
-// A launch of another size from the same kernel's at three sizes or more:
-// each part of each sample is a + b size, by least squares. The samples must
-// be at the same places. `misfit` gets how much of the instructions the line
-// does not explain: 0.02 is 2% (root mean square over samples and sizes).
+// Extrapolates to a launch of another size from launches of the same kernel at
+// three sizes or more. Each count of each sample is a + b size, by least
+// squares. All launches must have the same sample positions. `misfit` receives
+// the share of the instructions that the line does not explain: 0.02 is 2%
+// (root mean square over samples and sizes).
 LaunchProfile
 extrapolate(const std::vector<std::pair<double, LaunchProfile>> &sizes,
             double size, const Grid &grid, double bytes,

@@ -1,4 +1,4 @@
-// autotune/model/ProfileJson.cpp - counted launches in files.
+// autotune/model/ProfileJson.cpp - launch profiles as JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/ProfileJson.h"

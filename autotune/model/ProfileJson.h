@@ -1,4 +1,4 @@
-// autotune/model/ProfileJson.h - counted launches in files.
+// autotune/model/ProfileJson.h - launch profiles as JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,7 +9,8 @@
 namespace tessera::tune {
 
 Json toJson(const LaunchProfile &profile);
-// Throws Json's exceptions for what is missing or of another type.
+// Parses a profile. Throws Json's exceptions for members that are missing or of
+// another type.
 LaunchProfile profileFromJson(const Json &json);
 
 } // namespace tessera::tune

@@ -1,4 +1,5 @@
-// autotune/model/SampledGpu.cpp - some blocks of a launch on a simulated GPU.
+// autotune/model/SampledGpu.cpp - runs some blocks of a launch on a simulated
+// GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/SampledGpu.h"
@@ -20,7 +21,7 @@ namespace {
 // neighbouring program ids do not compute neighbouring elements.
 constexpr size_t mostNeighbours = 256;
 
-// The storage that a recording has of an argument after the launch.
+// Returns the recorded storage of an argument after the launch.
 std::string recordedAfter(const cases::LoadedCase &loaded,
                           const cases::CaseArgument &argument) {
   const std::string what = (loaded.folder / "after.safetensors").string() +
@@ -84,15 +85,16 @@ std::vector<uint64_t> coveringBlocks(const Grid &sampled, const Grid &grid) {
   return {chosen.begin(), chosen.end()};
 }
 
-// One launch: which elements its blocks store, and which of these are results.
+// One launch: the elements that its blocks store, and those of them that are
+// results.
 struct SampledGpu::Run {
   SampledGpu &gpu;
   const cases::LoadedCase &loaded;
   const std::vector<cases::ArgumentMemory> &memory;
   const cases::GpuLaunch &code;
   sim::Options checks;
-  // Of `memory`: contents before the launch, empty where the launch must not
-  // write, and bytes of an element.
+  // Per element of `memory`: contents before the launch (empty if the launch
+  // must not write it), and bytes per element.
   std::vector<std::string> before = {};
   std::vector<size_t> widths = {};
 
@@ -101,7 +103,8 @@ struct SampledGpu::Run {
     return std::memcmp(memory[i].begin + at, before[i].data() + at, width) != 0;
   }
 
-  // The first element that must be stored and is not yet: argument and element.
+  // Returns the first element that must be stored and is not yet: argument and
+  // element.
   std::optional<std::pair<size_t, size_t>> missing(size_t *count = nullptr) {
     std::optional<std::pair<size_t, size_t>> first;
     for (size_t i = 0; i < memory.size(); ++i) {
@@ -121,8 +124,8 @@ struct SampledGpu::Run {
     return first;
   }
 
-  // Elements that are stored and that the default configuration's blocks do
-  // not store.
+  // Returns the number of stored elements that the default configuration's
+  // blocks do not store.
   size_t others() const {
     size_t count = 0;
     for (size_t i = 0; i < memory.size(); ++i) {
@@ -145,7 +148,7 @@ struct SampledGpu::Run {
   }
 
   // Runs the blocks of the default configuration's share of the grid, then
-  // their neighbours, until they have stored all that is required.
+  // their neighbours, until all required elements are stored.
   void cover() {
     const Grid &grid = code.launch.grid;
     const uint64_t all = uint64_t(grid[0]) * grid[1] * grid[2];
@@ -161,8 +164,8 @@ struct SampledGpu::Run {
       if (!next.empty())
         launch({next.begin(), next.end()});
       done.insert(next.begin(), next.end());
-      // Blocks that store nothing else would store what is missing: they are
-      // those of the same elements.
+      // Continues only while blocks store other elements: a block that stores
+      // the missing elements would also store their neighbours.
       const size_t now = others();
       if (done.size() == all || now == earlier)
         return;
@@ -177,9 +180,9 @@ struct SampledGpu::Run {
     }
   }
 
-  // Whether the element's value is a result: in launches with atomics, one
-  // that no block reads, and that has the recorded value in the default
-  // configuration's launch.
+  // True if the element's value is a result. In launches with atomics, that is
+  // an element which no block reads and which has the recorded value in the
+  // default configuration's launch.
   bool isResult(size_t i, DType type, double limit, size_t element,
                 const std::string &after) const {
     const auto needed = gpu.required.find(memory[i].name);
@@ -192,8 +195,8 @@ struct SampledGpu::Run {
                                 : cases::compareExact(got, want).ok;
   }
 
-  // Notes what is stored, and gives all other elements their recorded results.
-  // `sums`: blocks add to memory.
+  // Records which elements are stored, and gives all others their recorded
+  // results. `sums`: blocks add to memory atomically.
   void finish(size_t i, bool sums) {
     const cases::ArgumentMemory &one = memory[i];
     const cases::CaseArgument &argument = *loaded.recorded.find(one.name);
@@ -250,7 +253,7 @@ void SampledGpu::run(const cases::LoadedCase &loaded,
                 "default configuration store, the first is element " +
                 std::to_string(first->second) + " of its storage";
   }
-  // A sum over all blocks is not what some of them add up to.
+  // With atomics, the sum of the sampled blocks differs from the sum of all.
   const bool sums =
       std::any_of(last.samples.begin(), last.samples.end(),
                   [](const LaunchProfile::Sample &sample) {

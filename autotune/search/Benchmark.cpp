@@ -1,5 +1,4 @@
-// autotune/search/Benchmark.cpp - times of launches on this machine's
-// processor.
+// autotune/search/Benchmark.cpp - times launches on this machine's CPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Benchmark.h"
@@ -55,7 +54,7 @@ double timeControl() {
   for (int i = 0; i < 5; ++i) {
     const double start = launchClock();
     pool.run(pool.threads(), [&](int64_t begin, int64_t) {
-      // A chain that no compiler shortens: each step needs the one before.
+      // A dependent chain that the compiler cannot shorten.
       double x = 0.5 + double(begin) * 1e-3;
       for (int step = 0; step < 1000000; ++step)
         x = x * 0.999999 + 1e-6;
@@ -97,7 +96,7 @@ LoadWatch::LoadWatch() : begin(now()), since(Clock::now()) {}
 std::optional<double> LoadWatch::othersBusy() const {
   const auto end = now();
   const double seconds = secondsSince(since);
-  // The system counts in hundredths of a second for each processor.
+  // The system counts in hundredths of a second per processor.
   if (!begin || !end || seconds < shortest)
     return std::nullopt;
   const double others = (end->all - begin->all) - (end->ours - begin->ours);

@@ -1,4 +1,4 @@
-// autotune/search/Benchmark.h - times of launches on this machine's processor.
+// autotune/search/Benchmark.h - times launches on this machine's CPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,41 +12,41 @@
 
 namespace tessera::tune {
 
-// Seconds that launches are timed by: the steady clock; with TESSERA_THREADS=1
-// the processor's time of the calling thread, to which other programs add
-// nothing but what they take of the caches.
+// Returns the time in seconds that measurements use. It is the steady clock, or
+// with TESSERA_THREADS=1 the CPU time of the calling thread, which other
+// programs affect only through the caches.
 double launchClock();
 
-// How many launches that take `guess` seconds each last `atLeast` together: up
-// to 10000, so that the shortest ones do, too.
+// Returns how many launches of `guess` seconds last `atLeast` seconds together:
+// at most 10000.
 int64_t launchesFor(double guess, double atLeast);
 
-// Seconds of one launch by launchClock(), over so many that they take
-// `atLeast` together (`guess` is what one takes); the written arguments are
-// restored first, and that is not timed. Caches are as the launch before left
-// them, which is what they are between the launches of a step. Throws Error.
+// Returns the seconds of one launch by launchClock(), averaged over launches
+// that take `atLeast` together; `guess` is the estimate for one. Restores the
+// written arguments first, which is not timed. Caches keep the state of the
+// previous launch, as within a training step. Throws Error.
 double timeLaunch(const cases::PreparedLaunch &launch, const Grid &grid,
                   TimedMemory &memory, double guess, double atLeast = 1e-3);
 
-// Seconds that a fixed piece of work of all threads takes: the same before and
-// after a measurement unless the machine has changed meanwhile.
+// Returns the seconds of a fixed amount of work on all threads. Measured before
+// and after, it shows whether the machine's speed has changed.
 double timeControl();
-// How much the control's time may change.
+// Allowed change of the control's time.
 inline constexpr double mostDrift = 0.05;
 
-// Processors that others kept busy meanwhile: 0.9 of 2.
+// Measures how many processors other programs keep busy: 0.9 of 2.
 class LoadWatch {
 public:
   static constexpr double shortest = 0.5; // seconds
 
   LoadWatch();
-  // Since it was made; none where the system does not tell, or where the time
-  // is too short for what it counts in.
+  // Returns the number since construction, or nullopt if the system does not
+  // report it or the interval is too short for its resolution.
   std::optional<double> othersBusy() const;
 
 private:
   struct Ticks {
-    double all = 0, ours = 0; // seconds of processors
+    double all = 0, ours = 0; // CPU seconds
   };
   static std::optional<Ticks> now();
   std::optional<Ticks> begin;

@@ -1,4 +1,4 @@
-// autotune/search/Contest.cpp - which of several configurations is the fastest.
+// autotune/search/Contest.cpp - selects the fastest of several configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Contest.h"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr int firstRounds = 3, mostRounds = 12;
 constexpr int lastRounds[] = {11, 22, 44};
-// What is this close to the fastest is timed again with it; at first, when
-// there are few times, what is nearly as close is, too.
+// Configurations this close to the fastest are timed again with it. The first
+// rounds, with few times, use the larger limit.
 constexpr double nearTie = 1.05, firstTie = 1.08;
 constexpr size_t mostFinalists = 6;
 
@@ -41,7 +41,7 @@ std::optional<TuneEntry> Contest::entry(const TuneKey &key) const {
                  why(choices.size(), numbers[best], wins));
 }
 
-// Fastest first; of equal ones the earlier candidate.
+// Returns the timed trials, fastest first; ties keep the candidates' order.
 std::vector<size_t> Contest::timedOnes() const {
   std::vector<size_t> list;
   for (size_t i = 0; i < size(); ++i)
@@ -53,8 +53,8 @@ std::vector<size_t> Contest::timedOnes() const {
   return list;
 }
 
-// Turn by turn where both were timed in turns: what slows the machine for a
-// while slows both.
+// Compares round by round if both were timed in the same rounds, so that a
+// temporary slowdown of the machine affects both.
 bool Contest::winsAgainst(size_t rival, size_t i) const {
   const Standing slow = at(rival), fast = at(i);
   if (const auto gain = turnGain(*slow.seconds, *fast.seconds))
@@ -64,7 +64,7 @@ bool Contest::winsAgainst(size_t rival, size_t i) const {
   return slow.sample.median - fast.sample.median > apart;
 }
 
-// The kernel's own choice is never dropped.
+// Drops the slower half, but never the kernel's default configuration.
 void Contest::halve() {
   std::vector<size_t> alive;
   for (size_t i = 0; i < size(); ++i)
@@ -90,15 +90,16 @@ void Contest::halve() {
     alive.resize(std::max((alive.size() + 1) / 2, kept));
     if (keepOwn && std::find(alive.begin(), alive.end(), 0) == alive.end())
       alive.push_back(0);
-    // Near ties, or two and the own choice, which is slower than both.
+    // Only near ties remain, or two and the default configuration, which is
+    // slower than both.
     if (alive.size() == before && rounds >= mostRounds)
       return;
     std::sort(alive.begin(), alive.end());
   }
 }
 
-// The kernel's own choice, the best, and what is close to it; less what is
-// known already.
+// Returns the default configuration, the best, and those close to it, without
+// configurations whose times are known.
 std::vector<size_t> Contest::finalists() const {
   const std::vector<size_t> ranked = timedOnes();
   std::vector<size_t> list;
@@ -112,7 +113,8 @@ std::vector<size_t> Contest::finalists() const {
   return list;
 }
 
-// Until the first one is clear of the own choice and of the second.
+// Times the finalists until the first is clearly faster than the default
+// configuration and the second.
 void Contest::compareFinalists() {
   for (int rounds : lastRounds) {
     const std::vector<size_t> list = finalists();

@@ -1,4 +1,4 @@
-// autotune/search/Contest.h - which of several configurations is the fastest.
+// autotune/search/Contest.h - selects the fastest of several configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,23 +12,23 @@
 
 namespace tessera::tune {
 
-// What is known of one configuration.
+// The state of one configuration.
 struct Standing {
   const TuneChoice *use = nullptr;
-  bool usable = false; // its results are right
-  bool known = false;  // from an earlier run: it is not timed again
-  // All measurements, the latest last; empty where it is known.
+  bool usable = false; // its results are correct
+  bool known = false;  // timed by an earlier run; not timed again
+  // All measurements, the latest last; empty if `known`.
   const std::vector<double> *seconds = nullptr;
-  Sample sample; // of `seconds`, or what was known
+  Sample sample; // of `seconds`, or of the earlier run
   bool timed = false;
 };
 
-// Successive halving: all are timed in turns, the slower half is dropped, less
-// what lies within 8% of the best, and the rest timed longer; then the first
-// configuration, the best, and what lies within 5% of it are timed in turns
-// again, longer while the best is not clear of the next.
-// The first one is the kernel's own choice, which is never dropped and yields
-// only to what was faster in three turns of four.
+// Successive halving. All configurations are timed alternately. The slower half
+// is dropped, except for those within 8% of the best, and the rest is timed
+// longer. Then the default configuration, the best, and those within 5% of it
+// are timed alternately again, longer while the best and the second are close.
+// The first configuration is the kernel's default. It is never dropped, and
+// another one replaces it only if it was faster in three of four rounds.
 class Contest {
 public:
   virtual ~Contest() = default;
@@ -37,17 +37,19 @@ public:
     halve();
     compareFinalists();
   }
-  // None while the kernel's own choice has no time.
+  // Returns the table entry, or nullopt while the default configuration has no
+  // time.
   std::optional<TuneEntry> entry(const TuneKey &key) const;
 
 protected:
   virtual size_t size() const = 0;
   virtual Standing at(size_t i) const = 0;
-  // Times these in turns, so many times each.
+  // Times these trials alternately, `rounds` times each.
   virtual void time(const std::vector<size_t> &which, int rounds) = 0;
-  // Nothing may be timed any more.
+  // True if no time is left for measurements.
   virtual bool over() const = 0;
-  // For the line that says why: ", on a machine whose speed changed meanwhile".
+  // Returns a remark for the entry's reason: ", on a machine whose speed
+  // changed meanwhile".
   virtual std::string remark() const { return ""; }
 
 private:

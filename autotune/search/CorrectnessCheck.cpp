@@ -1,5 +1,5 @@
-// autotune/search/CorrectnessCheck.cpp - whether a candidate's results are
-// those that were recorded.
+// autotune/search/CorrectnessCheck.cpp - compares a candidate's results with
+// the recorded ones.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/CorrectnessCheck.h"
@@ -30,7 +30,7 @@ Verdict checkResults(const LoadedCase &loaded,
   verdict.seconds = report.seconds;
   if (report.status == cases::Status::Ok)
     return verdict;
-  // A message of a tensor begins with its name, one of a fault does not.
+  // Messages about a tensor begin with its name; messages about a fault do not.
   verdict.problem = (report.message.starts_with("`") ? "wrong results: " : "") +
                     report.message;
   return verdict;
@@ -40,7 +40,7 @@ namespace {
 
 using ArgumentNames = std::vector<std::string>;
 
-// Fills the written arguments of a recording.
+// Overwrites the previous contents of a recording's written arguments.
 class OldResults {
 public:
   OldResults(const LoadedCase &loaded, const cases::PreparedLaunch &own,
@@ -69,8 +69,8 @@ public:
 private:
   using Kept = std::map<std::string, std::vector<bool>>;
 
-  // None where the own configuration is wrong without these contents.
-  // Elements that it never stores keep what was recorded.
+  // Returns nullopt if the default configuration gives wrong results without
+  // these contents. Elements that it never stores keep their recorded contents.
   std::optional<LoadedCase> attempt(const ArgumentNames &names) {
     Kept kept;
     LoadedCase changed = fill(names, kept);
@@ -111,7 +111,7 @@ private:
     return changed;
   }
 
-  // False where no element is left to fill.
+  // Returns false if no element remains to be filled.
   bool fillArgument(const CaseArgument &argument, cases::StoredTensor &before,
                     const std::vector<bool> *kept) const {
     const std::string wanted = gatherAfter(argument);
@@ -131,9 +131,9 @@ private:
     return any;
   }
 
-  // Large numbers or NaN of every type, which are not the index of any block or
-  // row, and differ from the result. Arguments get different ones: arguments
-  // of equal contents may be taken for one tensor.
+  // Fills with large numbers or NaN of every type. They are not a valid index
+  // of a block or row, and differ from the result. Arguments get different fill
+  // values, because arguments of equal contents may be mistaken for one tensor.
   void fillElement(const CaseArgument &argument, char *element,
                    const char *wanted) const {
     const auto number = size_t(&argument - loaded.recorded.arguments.data());
@@ -144,8 +144,8 @@ private:
     }
   }
 
-  // Adds the elements that still hold what they were filled with. False
-  // without any.
+  // Adds the elements that still have their fill value. Returns false if there
+  // are none.
   bool findKept(const LoadedCase &changed, const cases::CaseReport &report,
                 Kept &kept) const {
     bool any = false;

@@ -1,5 +1,5 @@
-// autotune/search/CorrectnessCheck.h - whether a candidate's results are those
-// that were recorded.
+// autotune/search/CorrectnessCheck.h - compares a candidate's results with the
+// recorded ones.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,21 +13,20 @@
 namespace tessera::tune {
 
 struct Verdict {
-  std::string problem; // empty: the results are right
-  double seconds = 0;  // of the launch, the first of its code
+  std::string problem; // empty: the results are correct
+  double seconds = 0;  // of the launch, the first of this code
 };
 
-// Runs the launch once on memory of its own, between zones of known bytes, and
-// compares with the recorded results (docs/cases.md has the limits). Throws
-// Error.
+// Runs the launch once on separate memory between guard zones, and compares
+// with the recorded results (docs/cases.md has the tolerances). Throws Error.
 Verdict checkResults(const cases::LoadedCase &loaded,
                      const cases::PreparedLaunch &launch, const Grid &grid,
                      cases::Device &device);
 
-// Returns the recorded launch with other contents in the elements that it
-// stores and does not read. Otherwise a candidate that leaves out a store
-// passes where the memory holds the result already. `filled` of the result
-// names the arguments. Nullopt where the default configuration `own` reads all
+// Returns the recorded launch with other previous contents in the elements that
+// it stores and does not read. Otherwise a candidate that omits a store would
+// pass, because memory already holds the result. `filled` of the result names
+// the arguments. Returns nullopt if the default configuration `own` reads all
 // of them.
 std::optional<cases::LoadedCase>
 withoutOldResults(const cases::LoadedCase &loaded,

@@ -1,4 +1,4 @@
-// autotune/search/Job.cpp - recorded launches, one for each entry of a table.
+// autotune/search/Job.cpp - recorded launches to tune, one per table entry.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Job.h"
@@ -24,8 +24,8 @@ using cases::LoadedCase;
 
 namespace {
 
-// The file with the kernel's configurations: where it was recorded, else the
-// one of ours of that name, else the case's own.
+// Returns the file with the kernel's configurations: the recorded path, else
+// the kernel of this build with that name, else the case's copy.
 std::string sourceFile(const LoadedCase &loaded) {
   const std::string own = (loaded.folder / loaded.recorded.kernelFile).string();
   if (!loaded.recorded.source)
@@ -41,8 +41,7 @@ std::string sourceFile(const LoadedCase &loaded) {
   return own;
 }
 
-// The prefix sums that the kernel was given as this argument; none, or two at
-// least.
+// Returns the prefix sums of this argument: none, or at least two.
 std::vector<int32_t> prefixSums(const LoadedCase &loaded, const char *name) {
   const CaseArgument *argument = loaded.recorded.find(name);
   const auto found = loaded.before.find(name);
@@ -55,8 +54,8 @@ std::vector<int32_t> prefixSums(const LoadedCase &loaded, const char *name) {
   return sums.size() < 2 ? std::vector<int32_t>() : sums;
 }
 
-// Lengths of packed sequences, where the kernel has a parameter CU, and the
-// number of compressed tokens, where it has CU_CMP.
+// Adds the lengths of packed sequences if the kernel has a parameter CU, and
+// the number of compressed tokens if it has CU_CMP.
 void addSequences(const LoadedCase &loaded, runtime::Sizes &sizes) {
   if (const auto compressed = prefixSums(loaded, "CU_CMP"); !compressed.empty())
     sizes.emplace("TC", compressed.back());
@@ -125,7 +124,7 @@ Job makeJob(const fs::path &folder, const std::string &device) {
   job.space = searchSpace(
       *job.kernel, knownLaunch(job.loaded, all), job.given,
       kernel.configuration(job.launch.args, job.given, job.launch.options));
-  job.loaded.before.clear(); // until their turn comes
+  job.loaded.before.clear(); // loaded again for the job
   job.loaded.after.clear();
   return job;
 }

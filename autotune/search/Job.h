@@ -1,4 +1,4 @@
-// autotune/search/Job.h - recorded launches, one for each entry of a table.
+// autotune/search/Job.h - recorded launches to tune, one per table entry.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,17 +15,17 @@ namespace tessera::tune {
 
 // A launch to tune.
 struct Job {
-  cases::LoadedCase loaded; // with its tensors once loadTensors() was called
+  cases::LoadedCase loaded; // has tensors after loadTensors()
   std::shared_ptr<const runtime::Description> kernel;
-  // Of the kernel's own file, so that what is compiled here is what a training
-  // run loads from the cache; with `given` for constexprs.
+  // Refers to the kernel's original file, so that a training run finds the
+  // compiled code in the cache. Its constexprs are `given`.
   cases::PreparedLaunch launch;
   Constexprs given;
   TuneKey key;
   SearchSpace space;
 
   void loadTensors();
-  // The launch with a candidate's constexprs.
+  // Returns the launch with a candidate's constexprs.
   cases::PreparedLaunch with(const Candidate &candidate) const;
 };
 
@@ -36,9 +36,9 @@ struct JobList {
   std::vector<std::string> refused;
 };
 
-// The recorded launches of the folders; of those with one key, the one of the
-// largest grid. `patterns`: names of kernels, "window_*,rope"; empty: all.
-// Throws Error when no kernel matches.
+// Loads the recorded launches of the folders. Of several launches with one key,
+// keeps the one with the largest grid. `patterns` selects kernels,
+// "window_*,rope"; empty: all. Throws Error if no kernel matches.
 JobList loadJobs(const std::vector<std::filesystem::path> &folders,
                  const std::string &patterns, const std::string &device);
 

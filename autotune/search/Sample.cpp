@@ -1,4 +1,4 @@
-// autotune/search/Sample.cpp - what repeated measurements of one thing say.
+// autotune/search/Sample.cpp - statistics of repeated measurements.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Sample.h"

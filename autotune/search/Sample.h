@@ -1,4 +1,4 @@
-// autotune/search/Sample.h - what repeated measurements of one thing say.
+// autotune/search/Sample.h - statistics of repeated measurements.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,17 +8,17 @@
 
 namespace tessera::tune {
 
-// Seconds, of measurements of one thing.
+// Statistics of repeated measurements, in seconds.
 struct Sample {
   double median = 0;
-  double spread = 0; // distance of the quartiles over the median
+  double spread = 0; // interquartile range over the median
 
   bool operator==(const Sample &) const = default;
 };
 Sample sampleOf(std::vector<double> seconds); // at least one
 
-// How many times as long one took as the other, of the turns that both had
-// last. None where they had fewer than three.
+// Returns the ratio slow / fast over the rounds that both took part in last, or
+// nullopt for fewer than three rounds.
 std::optional<Sample> turnGain(const std::vector<double> &slow,
                                const std::vector<double> &fast);
 

@@ -24,8 +24,9 @@ public:
   void search() {
     job.loadTensors();
     if (!waiting())
-      return; // everything is known
-    // Whatever there is to compile, half of the time is left to measure.
+      return; // all times are known
+    // Compilation may use at most half of the time; the rest is for
+    // measurements.
     const auto now = Clock::now();
     const auto left = std::max(deadline - now, Clock::duration::zero());
     trials.compile(now + left / 2);
@@ -63,7 +64,7 @@ private:
   Clock::time_point deadline;
 };
 
-// With the times that are kept in a file.
+// A run with a file of known times.
 class Searcher : public Run {
 public:
   Searcher(std::vector<Job> &jobs, const SearchOptions &options,
@@ -98,14 +99,15 @@ private:
         report.excluded.push_back(
             {trial.candidate.use, trial.problem, commandFor(job, trial)});
     }
-    // What was interrupted in the middle goes on with --resume.
+    // An interrupted job is resumed with --resume.
     if (report.error.empty() && !interrupted)
       report.entry = search.entry(job.key);
   }
 
   void save() override { times.write(timesFile(options.out)); }
 
-  // Shows again what is wrong; what does not compile has none.
+  // Returns the command that reproduces a failure, or an empty string for a
+  // candidate that does not compile.
   std::string commandFor(const Job &job, const Trial &trial) const {
     if (trial.known || trial.timesKey.empty() ||
         trial.problem.starts_with("does not compile"))

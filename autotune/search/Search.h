@@ -1,4 +1,5 @@
-// autotune/search/Search.h - finds the fastest configurations within a budget.
+// autotune/search/Search.h - finds the fastest configurations within a time
+// budget.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,30 +19,30 @@ namespace tessera::tune {
 
 struct SearchOptions {
   std::chrono::seconds budget{120}; // of all launches together
-  // The table: entries are added to one that is there. Beside it lie the times
-  // of configurations (timesFile()), and FILE.failed with a case for each
-  // candidate that is excluded for what its launch did.
+  // The table; entries are added to an existing one. Two more files are written
+  // to its folder: the times of configurations (timesFile()), and FILE.failed,
+  // with a case for each candidate that was excluded because its launch failed.
   std::filesystem::path out;
-  bool resume = false; // nothing is timed whose time is known
+  bool resume = false; // reuses known times
   DeviceModel device;
   TuneProvenance provenance;
 };
 
-// What came of one launch.
+// The result of one job.
 struct JobReport {
   TuneKey key;
-  std::optional<TuneEntry> entry; // none: it was not measured
-  TuneChoice own;                 // the kernel's own choice
+  std::optional<TuneEntry> entry; // nullopt: not measured
+  TuneChoice own;                 // the kernel's default configuration
   size_t candidates = 0, timed = 0;
   struct Excluded {
     TuneChoice choice;
     std::string why;
-    std::string reproduce; // a command; empty where there is none
+    std::string reproduce; // a command; may be empty
   };
   std::vector<Excluded> excluded;
   bool drifted = false;
   double othersBusy = 0;
-  std::string error; // why there is no entry; empty: no time was left
+  std::string error; // why `entry` is missing; empty: no time was left
 };
 
 struct SearchResult {
@@ -50,15 +51,13 @@ struct SearchResult {
   bool interrupted = false;
 };
 
-// Each job gets an equal part of the time that is left when its turn comes. The
-// candidates of a job that give the right results are timed in turns, the
-// slower half is dropped, and the rest timed longer, until the kernel's own
-// choice and the best of the others are left, which are timed in turns again. A
-// candidate becomes the entry only where it is faster in three turns of four
-// (of times from an earlier run: by more than the quartiles of both are apart).
-// The table and the times are written after every job, and when `interrupted`
-// is set, which ends the search. `done` gets the reports. Throws Error where
-// they cannot be written.
+// Tunes all jobs. Each job gets an equal share of the remaining time. The
+// candidates with correct results compete (Contest.h). A candidate becomes the
+// entry only if it is faster than the kernel's default configuration in three
+// of four rounds. (For times of an earlier run: if the difference exceeds the
+// quartiles of both.) The table and the times are written after every job, and
+// when `interrupted` ends the search. Calls `done` with each report. Throws
+// Error if the files cannot be written.
 SearchResult search(std::vector<Job> &jobs, const SearchOptions &options,
                     const std::atomic<bool> &interrupted,
                     const std::function<void(const JobReport &)> &done);

@@ -1,4 +1,4 @@
-// autotune/search/SearchSpace.cpp - the configurations that are worth a try.
+// autotune/search/SearchSpace.cpp - the configurations that a search tries.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/SearchSpace.h"
@@ -37,9 +37,9 @@ public:
   SearchSpace readGpu() {
     add({});
     if (result.candidates.empty())
-      return std::move(result); // nothing to compare others with
+      return std::move(result); // the baseline is missing
     const std::vector<Value::Config> &configs = kernel.info.configs;
-    // What a launch has that names none, see Kernel::State.
+    // The defaults of a launch, see Kernel::State.
     const auto warpsOf = [&](const Value::Config &config) {
       return config.numWarps.value_or(4);
     };
@@ -75,7 +75,7 @@ public:
       add(config.constexprs);
     for (const language::Hints::Space &space : kernel.info.hints.spaces)
       forEach(space, [&](const Named &values) { add(values); });
-    // The first is the kernel's own choice.
+    // The first candidate is the kernel's default configuration.
     if (!result.candidates.empty())
       std::stable_sort(result.candidates.begin() + 1, result.candidates.end(),
                        [](const Candidate &a, const Candidate &b) {
@@ -85,7 +85,7 @@ public:
   }
 
 private:
-  // By the distance of tiles from the kernel's own.
+  // Sorts by the distance of tiles from the kernel's default.
   void sortFrom(size_t first) {
     std::stable_sort(result.candidates.begin() + int64_t(first),
                      result.candidates.end(),
@@ -114,7 +114,8 @@ private:
     return choice;
   }
 
-  // From the kernel's own choice, in factors of two of all tiles together.
+  // Returns the distance from the default configuration: factors of two, summed
+  // over all tiles.
   double distance(const TuneChoice &choice) const {
     double sum = 0;
     const Sizes own = tilesOf(base);
@@ -126,7 +127,7 @@ private:
     return sum;
   }
 
-  // The integers of a choice.
+  // Returns the integers of a choice.
   static Sizes tilesOf(const TuneChoice &choice) {
     Sizes tiles;
     for (const auto &[name, value] : choice.constexprs)
@@ -135,8 +136,7 @@ private:
     return tiles;
   }
 
-  // 0 warps and 0 stages: the kernel's own, which is what a choice has that
-  // names none.
+  // Adds a candidate. 0 warps or 0 stages mean the kernel's default.
   void add(const Named &values, int64_t warps = 0, int64_t stages = 0) {
     TuneChoice choice = with(values);
     if (warps || stages) {

@@ -1,4 +1,5 @@
-// autotune/search/TableEntry.cpp - timed configurations to an entry of a table.
+// autotune/search/TableEntry.cpp - creates a table entry from timed
+// configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/TableEntry.h"

@@ -1,4 +1,4 @@
-// autotune/search/TableFile.cpp - the table that a search fills.
+// autotune/search/TableFile.cpp - the table file that a search updates.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/TableFile.h"

@@ -1,4 +1,4 @@
-// autotune/search/TableFile.h - the table that a search fills.
+// autotune/search/TableFile.h - the table file that a search updates.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace tessera::tune {
 
-// Held by a process while it reads, changes and writes a file beside which the
-// lock is: no other process changes the file meanwhile. Its end removes the
-// lock's file.
+// A lock that a process holds while it reads, changes and writes a file, so
+// that no other process changes the file meanwhile. The lock is a separate file
+// in the same folder; the destructor removes it.
 class ChangingFile {
 public:
   explicit ChangingFile(const std::filesystem::path &file);
@@ -26,16 +26,16 @@ private:
 
 class TableFile {
 public:
-  // Reads the file when it is there. Throws Error, also for a table of another
+  // Reads the file if it exists. Throws Error, also for a table of another
   // device.
   TableFile(std::filesystem::path file, const DeviceModel &device,
             const TuneProvenance &provenance);
 
-  // Replaces the entries of older texts of the kernel.
+  // Sets an entry and removes the entries of older texts of the kernel.
   void replace(const TuneEntry &entry);
-  // Adds the replaced entries to what the file holds now: another process may
-  // have written to it meanwhile. Throws Error, also for a file that is a table
-  // of another device by now.
+  // Adds the changed entries to the file's current contents, because another
+  // process may have written to it. Throws Error, also if the file is now a
+  // table of another device.
   void write();
 
   const std::filesystem::path &path() const { return file; }

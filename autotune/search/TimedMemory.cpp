@@ -1,4 +1,4 @@
-// autotune/search/TimedMemory.cpp - memory of recorded launches that are timed.
+// autotune/search/TimedMemory.cpp - memory for timing recorded launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/TimedMemory.h"

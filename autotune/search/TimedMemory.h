@@ -1,4 +1,4 @@
-// autotune/search/TimedMemory.h - memory of recorded launches that are timed.
+// autotune/search/TimedMemory.h - memory for timing recorded launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,23 +10,23 @@
 
 namespace tessera::tune {
 
-// Memory of a recorded launch for launches that are only timed.
+// Memory of a recorded launch that is timed but not checked.
 class TimedMemory {
 public:
   explicit TimedMemory(const cases::LoadedCase &loaded); // throws Error
   std::vector<Arg> arguments(const cases::PreparedLaunch &launch) const {
     return cases::boundArguments(launch, memory());
   }
-  // As cases::Device::run() gets it.
+  // Returns the memory in the form of cases::Device::run().
   const std::vector<cases::ArgumentMemory> &memory() const {
     return held.arguments;
   }
-  // What the launch wrote is again as it was recorded.
+  // Restores the written arguments to their recorded contents.
   void restore();
 
 private:
   cases::CaseMemory held;
-  std::vector<std::string> initial; // of each argument; empty: not written
+  std::vector<std::string> initial; // per argument; empty: not written
 };
 
 } // namespace tessera::tune

@@ -1,5 +1,5 @@
-// autotune/search/Times.cpp - what is known of configurations, each by itself,
-// in a file.
+// autotune/search/Times.cpp - a file with the result of each timed
+// configuration.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Times.h"

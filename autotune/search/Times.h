@@ -1,5 +1,4 @@
-// autotune/search/Times.h - what is known of configurations, each by itself, in
-// a file.
+// autotune/search/Times.h - a file with the result of each timed configuration.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,37 +14,37 @@
 namespace tessera::tune {
 
 struct KnownTime {
-  std::string problem; // why the configuration is excluded; empty: it is right
-  Sample seconds;      // of one that is right
+  std::string problem; // why the configuration is excluded; empty: correct
+  Sample seconds;      // of a correct configuration
   int64_t samples = 0;
   std::string what; // for people: "window_fwd BM=64 BN=32"
 
-  // What was timed, for a landscape of configurations; empty in files that were
-  // written before these were.
+  // Describes the configuration, for a plot of the search space. Empty in files
+  // of versions that did not write these members.
   std::string entry;  // withoutLength() of the key
   std::string text;   // TuneKey::textHash
   int64_t bucket = 0; // TuneKey::bucket
   std::string choice; // describe() of what the candidate sets
-  bool own = false;   // the kernel's own choice
+  bool own = false;   // the kernel's default configuration
 
-  // Fills in what was timed.
+  // Sets the members that describe the configuration.
   void setCandidate(const TuneKey &key, const TuneChoice &use, bool isOwn);
 
   bool operator==(const KnownTime &) const = default;
 };
 
-// describe() of the key for any length: what its entries have in common.
+// Returns describe() of the key without its length.
 std::string withoutLength(TuneKey key);
 
-// Times of earlier runs: a candidate more or less in a search space times none
-// of the others again.
+// Times of earlier runs. Each configuration has its own entry, so a changed
+// search space reuses the times of all others.
 class Times {
 public:
-  // What is in the file; nothing when there is none, and a warning when it is
+  // Reads the file. Returns no times if it does not exist; warns if it is
   // damaged.
   static Times read(const std::filesystem::path &file);
-  // Adds what was set since the file was read to what it holds now: another
-  // process may have written to it meanwhile. Throws Error.
+  // Adds the changed times to the file's current contents, because another
+  // process may have written to it. Throws Error.
   void write(const std::filesystem::path &file);
 
   const KnownTime *find(const std::string &key) const;
@@ -61,7 +60,7 @@ private:
   std::set<std::string> changed; // since they were read or written
 };
 
-// The file beside a table.
+// Returns the path of a table's file of times, in the same folder.
 std::filesystem::path timesFile(const std::filesystem::path &table);
 
 } // namespace tessera::tune

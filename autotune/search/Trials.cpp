@@ -1,5 +1,5 @@
-// autotune/search/Trials.cpp - the candidates of one launch: compiled, checked,
-// timed.
+// autotune/search/Trials.cpp - compiles, checks and times the candidates of one
+// launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Trials.h"
@@ -26,7 +26,7 @@ using cases::CaseArgument;
 
 namespace {
 
-// What the time of a launch depends on beside its code.
+// Returns the inputs, other than code, that the time of a launch depends on.
 std::string inputsOf(const Job &job, const Grid &grid) {
   std::string text;
   const auto add = [&](int64_t number) {
@@ -100,7 +100,7 @@ void Trials::note(Times &times) const {
   for (const Trial &trial : all) {
     if (trial.known || trial.timesKey.empty())
       continue;
-    // A kernel's own choice that fails is a defect to be mended, not a fact.
+    // A failing default configuration is a bug to fix; it is not recorded.
     if (&trial == &all[0] && trial.state == Trial::State::Excluded)
       continue;
     if (trial.state != Trial::State::Excluded && !trial.timed())
@@ -124,12 +124,12 @@ void Trials::compile(Clock::time_point deadline) {
   for (Trial &trial : all)
     if (trial.state == Trial::State::Waiting)
       waiting.push_back(&trial);
-  // The others are checked beside it.
+  // Checks compare with a launch of the default configuration.
   if (!waiting.empty() && all[0].known && all[0].state == Trial::State::Right)
     all[0].launch.kernel->prepare(all[0].launch.args, all[0].launch.constexprs,
                                   all[0].launch.options);
   for (size_t first = 0; first < waiting.size(); first += piece) {
-    // The kernel's own choice is always worth its time.
+    // Compiles the default configuration's batch even after the deadline.
     if (stop || (first > 0 && Clock::now() >= deadline))
       return;
     const size_t last = std::min(first + piece, waiting.size());
@@ -250,7 +250,7 @@ bool Trials::timeSome(const std::vector<size_t> &which, int rounds,
     const double before = timeControl();
     for (int round = 0; round < rounds; ++round)
       for (size_t place = 0; place < which.size(); ++place) {
-        // There and back: what drifts meets all alike.
+        // Alternates the direction, so that a drift affects all trials equally.
         const size_t i = which[round % 2 ? which.size() - 1 - place : place];
         if (round > 0 && Clock::now() >= deadline)
           return;
@@ -287,7 +287,7 @@ bool Trials::timeSome(const std::vector<size_t> &which, int rounds,
 
 void Trials::time(std::vector<size_t> which, int rounds,
                   Clock::time_point deadline) {
-  bool again = true; // once, should the machine have changed its speed
+  bool again = true; // repeats once if the machine's speed changed
   while (!which.empty() && !stop) {
     std::vector<std::vector<double>> before;
     for (size_t i : which)

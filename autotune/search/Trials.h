@@ -1,5 +1,5 @@
-// autotune/search/Trials.h - the candidates of one launch: compiled, checked,
-// timed.
+// autotune/search/Trials.h - compiles, checks and times the candidates of one
+// launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -28,39 +28,39 @@ struct Trial {
   std::string timesKey; // in Times
   State state = State::Waiting;
   std::string problem; // of an excluded one
-  bool known = false;  // from an earlier run: nothing of it is run again
-  double guess = 0;    // seconds of a launch, once it has run
+  bool known = false;  // from an earlier run; not run again
+  double guess = 0;    // seconds of a launch, known after its first run
   std::vector<double> seconds;
-  Sample sample; // of `seconds`, or what was known
+  Sample sample; // of `seconds`, or of the earlier run
   int64_t samples = 0;
 
   bool timed() const { return samples > 0; }
 };
 
-// All of one job. The first trial is the kernel's own choice.
+// All trials of one job. The first trial is the kernel's default configuration.
 class Trials {
 public:
-  // `progress` is called with what is being done.
+  // Calls `progress` with a description of the current work.
   Trials(const Job &job, const std::atomic<bool> &interrupted,
          std::function<void(const std::string &)> progress);
 
   std::vector<Trial> all;
-  bool drifted = false;  // the machine's speed changed while it was measured
-  double othersBusy = 0; // processors, the most of any measurement
+  bool drifted = false;  // the machine's speed changed during a measurement
+  double othersBusy = 0; // processors; maximum over the measurements
 
-  // Takes over what earlier runs found out.
+  // Adopts the results of earlier runs.
   void recall(const Times &times);
-  // Adds what this run found out.
+  // Adds the results of this run.
   void note(Times &times) const;
 
-  // Compiles what waits, in parallel, until the deadline.
+  // Compiles the waiting trials in parallel, until the deadline.
   void compile(Clock::time_point deadline);
-  // Compares results, first those of which the model expects most, each
-  // candidate in a process that it cannot take others
-  // down with. What is wrong, crashes or does not end is excluded. Throws Error
-  // when it is the kernel's own choice.
+  // Checks the results of candidates, the most promising first. Each candidate
+  // runs in a process where a crash does not affect others. Excludes candidates
+  // that are wrong, crash or do not terminate. Throws Error if the kernel's
+  // default configuration fails.
   void check(Clock::time_point deadline);
-  // Times the trials in turns, so many times each or until the deadline.
+  // Times the trials alternately, `rounds` times each or until the deadline.
   void time(std::vector<size_t> which, int rounds, Clock::time_point deadline);
 
   bool interrupted() const { return stop; }
@@ -68,12 +68,13 @@ public:
 private:
   double limitOf(const Trial &trial) const;
   void exclude(Trial &trial, const std::string &why);
-  // False: the process crashed or took too long; the trial that it ran is
-  // excluded.
+  // Returns false if the process crashed or took too long; excludes the trial
+  // that it ran.
   bool endedWell(const Ended &ended, Trial &current);
-  // Indices of the trials that are compiled and not yet checked.
+  // Returns the indices of the trials that are compiled and not yet checked.
   std::vector<size_t> compiledOnes() const;
-  // False: the trial that it ended in is excluded, and the rest has to follow.
+  // Returns false if the process ended in a trial, which is excluded. The
+  // caller continues with the rest.
   bool checkSome(const std::vector<size_t> &which, Clock::time_point deadline);
   bool timeSome(const std::vector<size_t> &which, int rounds,
                 Clock::time_point deadline, double &drift);
@@ -83,8 +84,8 @@ private:
   std::function<void(const std::string &)> progress;
 };
 
-// Where no trial's launch may last longer: so many times the kernel's own, and
-// at least so many seconds.
+// Time limit of a launch: this multiple of the default configuration's time,
+// and at least this many seconds.
 inline constexpr double slowestFactor = 20, leastLimit = 3, firstLimit = 120;
 
 } // namespace tessera::tune

@@ -1,5 +1,4 @@
-// autotune/search/TuneLaunches.cpp - what goes through launches and fills a
-// table.
+// autotune/search/TuneLaunches.cpp - iterates over launches and fills a table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/TuneLaunches.h"
@@ -20,8 +19,8 @@ Run::Run(std::vector<Job> &jobs, const SearchOptions &options,
       end(Clock::now() + options.budget),
       file(options.out, options.device, options.provenance) {}
 
-// Entries are for the upper end of a bucket. A recorded launch cannot be made
-// longer: what its other arguments would hold, nobody knows.
+// Entries apply to the upper end of a bucket. A recorded launch cannot be
+// lengthened, because the contents of its other arguments are unknown.
 static std::string ofOtherLength(const Job &job) {
   const int64_t length = job.launch.options.sequence;
   if (length == job.key.bucket)

@@ -1,5 +1,4 @@
-// autotune/search/TuneLaunches.h - what goes through launches and fills a
-// table.
+// autotune/search/TuneLaunches.h - iterates over launches and fills a table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,9 +10,9 @@
 
 namespace tessera::tune {
 
-// The part of search() and predictTable() that is the same: each job has an
-// equal part of the time that is left when its turn comes, its entry takes the
-// place of older ones, and the table is written after each.
+// Shared by search() and predictTable(). Each job gets an equal share of the
+// remaining time, its entry replaces older ones, and the table is written after
+// each job.
 class Run {
 public:
   // Throws Error, see TableFile.
@@ -26,20 +25,20 @@ public:
   SearchResult run(const std::function<void(const JobReport &)> &done);
 
 protected:
-  // Fills what it found out of a job that has candidates, the entry above all.
-  // Tensors are loaded where it asks for them. An Error that it throws is the
-  // report's.
+  // Fills the report, above all its entry, for a job that has candidates.
+  // Tensors are loaded only if it requests them. An Error that it throws
+  // becomes the report's.
   virtual void tuneJob(Job &job, Clock::time_point deadline,
                        JobReport &report) = 0;
-  // Writes what is kept beside the table.
+  // Writes the files that accompany the table.
   virtual void save() {}
 
-  // No job may begin any more.
+  // True if no further job may begin.
   bool over() const { return interrupted || Clock::now() >= end; }
-  // A line from time to time: "tuning 3 of 20, rope: WHAT, at most 80 s left".
+  // Prints a progress line: "tuning 3 of 20, rope: WHAT, at most 80 s left".
   void show(const std::string &doing, const std::string &what);
-  // Writes the launch as a case with a name of its own. Its folder; empty where
-  // it cannot be written, which is logged.
+  // Writes the launch as a case with a unique name. Returns its folder, or an
+  // empty path if it cannot be written, which is logged.
   std::string reproducer(const Job &job, const cases::PreparedLaunch &launch,
                          const Grid &grid, const std::string &number) const;
 
@@ -51,7 +50,7 @@ private:
 
   std::vector<Job> &jobs;
   const Clock::time_point end;
-  size_t current = 0; // of the jobs
+  size_t current = 0; // index of the job
   TableFile file;
   Progress progress;
 };

@@ -1,4 +1,4 @@
-// autotune/search/Validation.cpp - predictions next to published times.
+// autotune/search/Validation.cpp - compares predictions with published times.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Validation.h"
@@ -11,7 +11,7 @@ namespace tessera::tune {
 
 namespace {
 
-// Where a constant may lie.
+// The range of a constant.
 struct Range {
   double CostConstants::*constant;
   double low, high;
@@ -34,7 +34,7 @@ double loss(const std::vector<const PublishedTime *> &rows,
 CostConstants fitFrom(CostConstants best,
                       const std::vector<const PublishedTime *> &rows) {
   double least = loss(rows, best);
-  // Factors that shrink until nothing changes by a percent.
+  // Factors that shrink until a step changes the constant by at most 1%.
   for (double factor = 1.6; factor > 1.01; factor = std::sqrt(factor)) {
     bool better = true;
     for (int turn = 0; better && turn < 6; ++turn) {
@@ -56,9 +56,9 @@ CostConstants fitFrom(CostConstants best,
   return best;
 }
 
-// The best of searches that start a quarter, half and three quarters of the way
-// from the low to the high end of every range, on a logarithmic scale: one
-// search may end in a local minimum.
+// Returns the best of searches that start a quarter, half and three quarters of
+// the way through every range, on a logarithmic scale, because one search may
+// end in a local minimum.
 CostConstants fit(const std::vector<const PublishedTime *> &rows) {
   CostConstants best;
   double least = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// autotune/search/Validation.h - predictions next to published times.
+// autotune/search/Validation.h - compares predictions with published times.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace tessera::tune {
 
-// A published time with the launches that stand for it.
+// A published time and the launches that reproduce its workload.
 struct PublishedTime {
-  std::string kernel, gpu; // a kernel of one GPU is left out as a whole
+  std::string kernel, gpu; // a kernel and GPU are left out together
   int64_t tokens = 0;
   double microseconds = 0;
   double plain = 0; // plainBound()
@@ -37,8 +37,9 @@ std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows);
 double medianError(const std::vector<PublishedTime> &rows,
                    const std::vector<double> &values,
                    int64_t maxTokens = std::numeric_limits<int64_t>::max());
-// Kendall's tau-b among the rows of one GPU and length, averaged over these
-// groups by their number of pairs: 1 where the order is that of the times.
+// Returns Kendall's tau-b within each group of one GPU and length, averaged
+// over the groups by their number of pairs; 1 if the predicted order equals the
+// published order.
 double kendallTau(const std::vector<PublishedTime> &rows,
                   const std::vector<double> &values);
 

@@ -1,4 +1,4 @@
-// autotune/table/DeviceModel.cpp - machines that tables are for.
+// autotune/table/DeviceModel.cpp - describes the machines of tuning tables.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/TuneTable.h"
@@ -14,7 +14,7 @@ bool isWordSign(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-// "nvidia-a100-sxm4-80gb".
+// Returns a name as "nvidia-a100-sxm4-80gb".
 std::string slug(const std::string &name) {
   std::string text;
   for (char c : name)
@@ -27,7 +27,7 @@ std::string slug(const std::string &name) {
   return text;
 }
 
-// Whether `name` begins with all words of `start`.
+// True if `name` begins with all words of `start`.
 bool beginsWith(const std::string &name, const std::string &start) {
   return name == start || name.starts_with(start + "-");
 }

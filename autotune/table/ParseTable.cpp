@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  // What TuneText.h writes for a tuple.
+  // Decodes a tuple as TuneText.h writes it.
   ConstexprValue encoded(const YAML::Node &node,
                          const std::string &json) const {
     try {

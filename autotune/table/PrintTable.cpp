@@ -1,4 +1,5 @@
-// autotune/table/PrintTable.cpp - a table as YAML that people read and edit.
+// autotune/table/PrintTable.cpp - prints a table as YAML that users read and
+// edit.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/TuneTable.h"
@@ -13,7 +14,7 @@ namespace tessera::tune {
 
 namespace {
 
-// Quoted where YAML could read something else into it.
+// Quotes a text that YAML could interpret as another type.
 std::string scalar(const std::string &text) {
   const bool plain = !text.empty() && text.back() != ':' &&
                      std::all_of(text.begin(), text.end(),

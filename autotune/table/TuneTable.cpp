@@ -1,4 +1,5 @@
-// autotune/table/TuneTable.cpp - entries by key, checked as they come in.
+// autotune/table/TuneTable.cpp - a table's entries by key, validated on
+// insertion.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/TuneTable.h"
@@ -123,7 +124,8 @@ void checkKey(const TuneKey &key) {
            "write a power of two, or 0 for launches of unknown length");
 }
 
-// Five digits are more than a clock can tell, and fit a line.
+// Rounds to five digits: more than a clock resolves, and short enough for a
+// line.
 double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
@@ -134,7 +136,7 @@ bool byKey(const TuneEntry &entry, const TuneKey &key) {
   return entry.key < key;
 }
 
-// Whether `b` takes the place of `a`.
+// True if `b` replaces `a`.
 bool replaces(const TuneEntry &b, const TuneEntry &a) {
   if (a.predicted != b.predicted)
     return a.predicted;

@@ -1,5 +1,5 @@
-// autotune/table/TuneTable.h - which configuration is the fastest, by device,
-// kernel, types, geometry and length.
+// autotune/table/TuneTable.h - the tuning table: the fastest configuration by
+// device, kernel, types, geometry and length.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,100 +16,103 @@
 
 namespace tessera::tune {
 
-// Of the form of the file.
+// Version of the file format.
 inline constexpr int64_t tableVersion = 1;
 
-// Longest sequence that has a bucket.
+// Maximum sequence length of a bucket.
 inline constexpr int64_t longestSequence = int64_t(1) << 40;
 
-// The bucket of a sequence length: the next power of two, its upper end, where
+// Returns the bucket of a sequence length: the next power of two, at which
 // entries are measured. 0 (unknown) stays 0. Throws Error for a negative length
-// and one beyond longestSequence.
+// and one above longestSequence.
 int64_t bucketOf(int64_t sequence);
 
-// What an entry is for. makeKey() makes it from a launch.
+// Identifies the launches that an entry applies to. makeKey() derives it from a
+// launch.
 struct TuneKey {
   // Path in the repository and function:
-  // "kernels/nsa/select_fwd.py:select_fwd". Of a kernel that is none of ours,
-  // the file's name alone.
+  // "kernels/nsa/select_fwd.py:select_fwd". For a kernel outside of the
+  // repository, the file's name instead of the path.
   std::string kernel;
-  // Of the kernel with its callees and constants, without comments, docstrings,
-  // hints and configurations: 32 hexadecimal digits.
+  // Hash of the kernel with its callees and constants, without comments,
+  // docstrings, hints and configurations: 32 hexadecimal digits.
   std::string textHash;
-  // What the pointers point to, in the order of the signature: "bf16"; "none"
-  // for None.
+  // Element types of the pointers in signature order: "bf16"; "none" for None.
   std::vector<std::string> dtypes;
-  // Those that the launch gives: its geometry. Not those of heuristics.
+  // The constexprs that the launch gives (its geometry), without those of
+  // heuristics.
   Constexprs constexprs;
   // bucketOf(LaunchOptions::sequence).
   int64_t bucket = 0;
 
   bool operator==(const TuneKey &) const = default;
 };
-// By kernel, dtypes, constexprs, bucket, text: the order of tables.
+// Orders by kernel, dtypes, constexprs, bucket and text, the order of tables.
 bool operator<(const TuneKey &a, const TuneKey &b);
-// "kernels/nsa/select_fwd.py:select_fwd bf16,bf16,i32 D=64 G=4, sequence 4096".
+// Returns text such as "kernels/nsa/select_fwd.py:select_fwd bf16,bf16,i32 D=64
+// G=4, sequence 4096".
 std::string describe(const TuneKey &key);
 
-// What a launch would have to give to run like this.
+// A configuration: the values that select it when a launch gives them.
 struct TuneChoice {
   Constexprs constexprs;
-  // None: the kernel's own. They mean nothing on the cpu.
+  // nullopt: the kernel's default. The cpu ignores them.
   std::optional<int64_t> numWarps, numStages;
 
   bool operator==(const TuneChoice &) const = default;
 };
-// "BM=64 BN=32 num_warps=4".
+// Returns text such as "BM=64 BN=32 num_warps=4".
 std::string describe(const TuneChoice &choice);
 
 struct TuneEntry {
   TuneKey key;
   TuneChoice use;
-  // Median microseconds of a launch; those that the model says where
-  // `predicted`. More than 0.
+  // Median microseconds of a launch, measured, or predicted if `predicted`.
+  // Above 0.
   double timeUs = 0;
-  // Distance of the quartiles of the measurements over their median, 0.01: 1%.
+  // Interquartile range of the measurements over their median; 0.01: 1%.
   double spread = 0;
-  // Of the kernel's first configuration, measured beside it; 0: not known.
+  // Median microseconds of the kernel's default configuration, measured in the
+  // same run; 0: unknown.
   double defaultUs = 0;
-  // The next best; none where there was no other candidate.
+  // The second fastest; nullopt without another candidate.
   std::optional<TuneChoice> runnerUp;
   double runnerUpUs = 0;
   std::string date; // "2026-11-22"
   bool predicted = false;
-  std::string why; // one line for people
+  std::string why; // one line for readers
 
   bool operator==(const TuneEntry &) const = default;
 };
 
-// What a table was made for.
+// The device that a table applies to.
 struct DeviceModel {
   std::string name;       // "AMD EPYC 7B13 64-Core Processor", "NVIDIA H200"
   std::string target;     // "cpu:x86-64-v3:0000", "sm_90"
   int64_t cores = 0;      // physical cores that the process may use, or SMs
-  int64_t threads = 0;    // cpu: logical ones; GPU: 0
+  int64_t threads = 0;    // cpu: logical processors; GPU: 0
   int64_t powerWatts = 0; // the power cap; 0: not known
 
   bool operator==(const DeviceModel &) const = default;
 };
-// "NVIDIA H200, sm_90, 132 SMs, 700 W".
+// Returns text such as "NVIDIA H200, sm_90, 132 SMs, 700 W".
 std::string describe(const DeviceModel &device);
-// Whether a table of `table` is for a machine of `here`: the same target, cores
-// and threads, power caps that do not differ where both are known, and the same
-// name; a table's name may leave out the last words of the machine's ("NVIDIA
-// A100-SXM4" is for an "NVIDIA A100-SXM4-80GB").
+// True if a table for `table` applies to the machine `here`. Target, cores and
+// threads must be equal, and power caps if both are known. The name must be
+// equal, but the table's name may omit the last words of the machine's: "NVIDIA
+// A100-SXM4" applies to an "NVIDIA A100-SXM4-80GB".
 bool fits(const DeviceModel &table, const DeviceModel &here);
-// "amd-epyc-7b13-64-core-processor-2c4t": lower case, no other signs than
-// dashes. The table of a device is configs/tuned/<this>.yaml, or one whose name
-// this one begins with.
+// Returns the device's file name: "amd-epyc-7b13-64-core-processor-2c4t", lower
+// case with dashes only. The table of a device is configs/tuned/<this>.yaml, or
+// a file whose name is a prefix of it.
 std::string fileStem(const DeviceModel &device);
 
-// Where a table came from; everything may be empty.
+// The origin of a table; all members may be empty.
 struct TuneProvenance {
   std::string commit;   // of the kernels
   std::string compiler; // compilerBuildId()
   std::string driver, ptxas;
-  std::string command; // that makes the table again
+  std::string command; // recreates the table
 
   bool operator==(const TuneProvenance &) const = default;
 };
@@ -127,14 +130,16 @@ public:
   DeviceModel device;
   TuneProvenance provenance;
 
-  // The entry of exactly this key, or null; valid until the table changes.
+  // Returns the entry of exactly this key, or null. Valid until the table
+  // changes.
   const TuneEntry *find(const TuneKey &key) const;
-  // In the order of their keys.
+  // Returns the entries sorted by key.
   const std::vector<TuneEntry> &entries() const { return list; }
-  // Replaces the entry of the same key. Throws Error for an entry that a file
-  // may not hold: a time that is no positive number, control characters ...
+  // Inserts an entry or replaces the one of the same key. Throws Error for an
+  // entry that a file may not contain: a time that is not positive, control
+  // characters ...
   void set(TuneEntry entry);
-  // Whether there was one.
+  // Removes an entry. Returns true if it existed.
   bool erase(const TuneKey &key);
 
   bool operator==(const TuneTable &) const = default;
@@ -143,20 +148,21 @@ private:
   std::vector<TuneEntry> list;
 };
 
-// The entries of both. Of two of one key the measured one stays, then the later
-// one, then that of `b`. Throws Error for tables of different devices.
+// Returns the entries of both tables. Of two entries with one key, a measured
+// entry wins, then the later one, then that of `b`. Throws Error for tables of
+// different devices.
 TuneTable merge(const TuneTable &a, const TuneTable &b);
 
-// A table as YAML: the same table gives the same bytes.
+// Returns the table as YAML. Equal tables give equal bytes.
 std::string printTable(const TuneTable &table);
-// `name` stands in messages, which say file:line:column. Throws Error for
-// anything that printTable() would not write, less its order and layout: keys
-// that are unknown or twice there, entries twice, numbers out of range.
+// Parses a table; `name` appears in messages (file:line:column). Accepts any
+// order and layout, but otherwise throws Error for text that printTable() would
+// not write: unknown or repeated keys, repeated entries, numbers out of range.
 TuneTable parseTable(std::string_view text, const std::string &name);
 
-// Throws Error.
+// Reads a table from a file. Throws Error.
 TuneTable readTable(const std::filesystem::path &file);
-// Whole or not at all. Throws Error.
+// Writes a table atomically. Throws Error.
 void writeTable(const std::filesystem::path &file, const TuneTable &table);
 
 } // namespace tessera::tune

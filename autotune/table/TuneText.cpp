@@ -1,4 +1,4 @@
-// autotune/table/TuneText.cpp - what tables say in words.
+// autotune/table/TuneText.cpp - validates and formats the texts of tables.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/TuneText.h"

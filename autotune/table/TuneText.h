@@ -1,4 +1,4 @@
-// autotune/table/TuneText.h - what tables say in words.
+// autotune/table/TuneText.h - validates and formats the texts of tables.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,24 +11,24 @@
 
 namespace tessera::tune {
 
-// Of a text in a table.
+// Maximum bytes of a text in a table.
 inline constexpr size_t longestText = 4096;
 
-// UTF-8 of at most longestText bytes without control characters.
+// True for UTF-8 of at most longestText bytes without control characters.
 bool isPlainText(std::string_view text);
-// A name of Python in ASCII.
+// True for a Python identifier in ASCII.
 bool isIdentifier(std::string_view text);
-// A parameter, or a value of a tuple: identifiers and numbers with dots between
-// them, `S.G`.
+// True for a parameter or a field of a tuple: identifiers and numbers separated
+// by dots, `S.G`.
 bool isParameterName(std::string_view text);
-// 32 lower-case hexadecimal digits.
+// True for 32 lower-case hexadecimal digits.
 bool isTextHash(std::string_view text);
-// "2026-01-31".
+// True for a date such as "2026-01-31".
 bool isDate(std::string_view text);
 
-// In double quotes, as YAML and JSON have them.
+// Returns the text in double quotes, in the syntax of YAML and JSON.
 std::string quotedText(std::string_view text);
-// A constexpr as it stands in a table: 64, 0.5, true, null, "text",
+// Returns a constexpr in the syntax of tables: 64, 0.5, true, null, "text",
 // tl.bfloat16.
 std::string valueText(const ConstexprValue &value);
 

@@ -1,5 +1,4 @@
-// autotune/table/Yaml.cpp - reading YAML files strictly, with places in every
-// message.
+// autotune/table/Yaml.cpp - strict YAML reader; every message has a place.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/Yaml.h"
@@ -26,7 +25,7 @@ std::string place(const std::string &name, const YAML::Mark &mark) {
          std::to_string(mark.column + 1);
 }
 
-// Reads a document and keeps nothing.
+// Parses a document and discards it.
 class Skipped : public YAML::EventHandler {
   using Mark = YAML::Mark;
   using Style = YAML::EmitterStyle::value;
@@ -45,8 +44,8 @@ class Skipped : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// yaml-cpp finds documents without end in texts such as ", ,": never all of
-// them are read.
+// Parses only up to the second document: yaml-cpp finds endless documents in
+// texts such as ", ,".
 bool hasSecondDocument(const std::string &text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

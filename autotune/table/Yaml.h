@@ -1,5 +1,4 @@
-// autotune/table/Yaml.h - reading YAML files strictly, with places in every
-// message.
+// autotune/table/Yaml.h - strict YAML reader; every message has a place.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,8 +15,8 @@
 
 namespace tessera::tune {
 
-// What readers of one kind of file share: values that are what they should be,
-// else an Error "FILE:LINE:COLUMN: ..." with a hint.
+// Base of the readers of YAML files. Throws Error "FILE:LINE:COLUMN: ..." with
+// a hint for an invalid value.
 class YamlReader {
 protected:
   using Members = std::map<std::string, YAML::Node>;
@@ -27,19 +26,19 @@ protected:
   std::string placeOf(const YAML::Mark &mark) const;
   [[noreturn]] void fail(const YAML::Node &node, const std::string &what,
                          const std::string &hint) const;
-  // The members of a map by name; each name once, and known unless `known` is
-  // empty.
+  // Returns the members of a map by name. Rejects repeated names, and names
+  // outside of `known` unless it is empty.
   Members map(const YAML::Node &node, const std::string &what,
               const std::vector<std::string> &known,
               const std::vector<std::string> &needed) const;
   YAML::Node need(const YAML::Node &node, const Members &members,
                   const std::string &key) const;
-  // One line of UTF-8.
+  // Returns a text of one line in UTF-8.
   std::string text(const YAML::Node &node) const;
   int64_t integer(const YAML::Node &node) const;
   double number(const YAML::Node &node) const; // finite
   bool truth(const YAML::Node &node) const;
-  // For messages: "..." where the text is long or no plain text.
+  // Returns a text for messages; "..." if it is long or not plain.
   static std::string shown(const std::string &text);
 
 private:
@@ -49,11 +48,11 @@ private:
 struct YamlDocument {
   std::string kind; // "table"
   size_t longest = 0;
-  std::string secondHint; // where there is a second document
+  std::string secondHint; // used if the text has a second document
 };
 
 // Calls `read` with the only document of the text. Throws Error with the place
-// of what is no YAML, and what `read` throws.
+// of invalid YAML, and the exceptions of `read`.
 void readYaml(std::string_view text, const std::string &name,
               const YamlDocument &what,
               const std::function<void(const YAML::Node &)> &read);
