@@ -16,9 +16,9 @@
 namespace tessera::cases {
 
 namespace {
-// A small, finite, positive number in every float type, so that kernels that
-// read a little beyond their arguments and drop it later work as they do
-// elsewhere; and a byte that few stores write.
+// A small, finite, positive number in every float type. Kernels that read
+// slightly outside of their arguments and discard the values therefore work as
+// usual. Few stores write this byte.
 constexpr char pattern = 0x2d;
 constexpr size_t zoneBytes = 64 << 10;
 
@@ -103,8 +103,8 @@ const char *storedName(DType type) {
   return "";
 }
 
-// Types that hold the same bits: tools that lack unsigned integers, booleans or
-// bfloat16 store them as something of the same size.
+// True if the stored type can represent `type`. Tools without unsigned
+// integers, booleans or bfloat16 store another type of the same size.
 static bool fits(DType type, const std::string &stored) {
   if (stored == storedName(type))
     return true;
@@ -147,8 +147,8 @@ GuardedBuffer makeBuffer(const CaseArgument &argument,
     std::memcpy(buffer.data(), stored.bytes.data(), stored.bytes.size());
     return buffer;
   }
-  // The gaps are not in the file, so nothing else bounds them; all of them are
-  // written, with the pattern.
+  // The file does not contain the gaps, so its size does not bound them. All
+  // gaps are filled with the pattern.
   uint64_t most = mostGapBytes;
   uint64_t &left = gapsLeft ? *gapsLeft : most;
   const uint64_t span = uint64_t(argument.layout.span(what));

@@ -12,11 +12,11 @@
 
 namespace tessera::cases {
 
-// 64-byte aligned memory between two zones of a known pattern, and those
-// between two pages that nobody may touch.
+// 64-byte aligned memory between two zones of a known pattern. An inaccessible
+// page precedes and follows the zones.
 class GuardedBuffer {
 public:
-  explicit GuardedBuffer(size_t bytes); // throws Error when there is no memory
+  explicit GuardedBuffer(size_t bytes); // throws Error if memory is exhausted
   ~GuardedBuffer();
   GuardedBuffer(GuardedBuffer &&other) noexcept;
   GuardedBuffer &operator=(GuardedBuffer &&) = delete;
@@ -24,7 +24,8 @@ public:
   char *data() const { return begin; }
   size_t size() const { return bytes; }
   std::string_view view() const { return {begin, bytes}; }
-  // Empty, or where the zones were written: "8 bytes behind its end".
+  // Returns where the zones were written, "8 bytes behind its end", or an empty
+  // string if they are intact.
   std::string damage() const;
 
 private:
@@ -34,41 +35,43 @@ private:
   size_t bytes = 0;
 };
 
-// How the tensor of a file lies: as its storage from the lowest address on
-// (the form the format asks for), possibly longer than the tensor needs, or,
-// when it has as many elements as the shape and not as many as the storage,
-// as the elements in row-major order.
+// How a file stores a tensor. Storage: the bytes from the lowest address on
+// (the form that the format requires), possibly more than the tensor needs.
+// Logical: the elements in row-major order; used if their number equals the
+// shape's and differs from the storage's.
 enum class StoredForm { Storage, Logical };
 
-// Throws Error (naming `what`, a file and tensor) when the tensor's type or
-// length fit neither.
+// Returns the form of a stored tensor. Throws Error (naming `what`, a file and
+// tensor) if its type or length fits neither form.
 StoredForm storedForm(const CaseArgument &argument, const StoredTensor &stored,
                       const std::string &what);
 
-// The recorded tensor of an argument; `tensors` are those of `file`, before or
-// after the launch. One without elements may be missing. Throws Error.
+// Returns the recorded tensor of an argument; `tensors` are those of `file`,
+// before or after the launch. A tensor without elements may be missing. Throws
+// Error.
 StoredTensor tensorOf(const LoadedCase &loaded, const Tensors &tensors,
                       const char *file, const CaseArgument &argument);
 
-// Fills a new buffer from the file's tensor; what the tensor does not cover
-// gets the pattern. Throws Error when strides ask for more memory between the
-// elements than `gapsLeft` (default: mostGapBytes), which is lowered by it.
+// Creates a buffer from a stored tensor; bytes that the tensor does not cover
+// get the pattern. Throws Error if the gaps between the elements exceed
+// `gapsLeft` (default: mostGapBytes), which is reduced by their size.
 inline constexpr uint64_t mostGapBytes = uint64_t(1) << 30;
 GuardedBuffer makeBuffer(const CaseArgument &argument,
                          const StoredTensor &stored, const std::string &what,
                          uint64_t *gapsLeft = nullptr);
 
-// Elements of a storage in row-major order of the shape, packed.
+// Returns the elements of a storage, packed in row-major order of the shape.
 std::string gather(const CaseArgument &argument, std::string_view storage);
-// The same from a tensor of a file.
+// Returns the same from a stored tensor.
 std::string gather(const CaseArgument &argument, const StoredTensor &stored,
                    const std::string &what);
 
-// Where storages differ outside of the tensor's elements; -1: nowhere.
+// Returns the first offset outside of the tensor's elements at which the
+// storages differ, or -1.
 int64_t gapDifference(const CaseArgument &argument, std::string_view a,
                       std::string_view b);
 
-// "BF16" for DType::BF16.
+// Returns the name of a type in files: "BF16" for DType::BF16.
 const char *storedName(DType type);
 
 } // namespace tessera::cases

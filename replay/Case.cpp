@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What JSON has no word for and Python writes all the same: NaN, Infinity,
-// -Infinity. Outside of strings they become an object {"float": TEXT}.
+// Python writes NaN, Infinity and -Infinity, which JSON does not have. Outside
+// of strings they become an object {"float": TEXT}.
 constexpr const char *floatKey = "\001float";
 
 std::string withoutBareFloats(std::string_view text) {
@@ -78,7 +78,7 @@ std::string shown(const Json &value) {
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
-// Recorders may add keys of their own; what is close to one of ours is a slip.
+// Rejects only misspelt keys: recorders may add other keys.
 void checkNames(const Json &object, const std::vector<std::string> &known,
                 const std::string &what) {
   if (!object.is_object())
@@ -155,7 +155,7 @@ void readScalar(CaseArgument &argument, const Json &json,
     argument.value = *number;
     return;
   }
-  // 2^63 and more is valid for u64: said to be unsupported where it is run.
+  // 2^63 and more is valid for u64; the runner reports it as unsupported.
   if (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX)
     return;
   argument.value = wholeNumber(value, what + ": the value");
@@ -457,7 +457,7 @@ static Json argumentJson(const CaseArgument &argument) {
   return json;
 }
 
-// nlohmann writes a float that is no number as null, which would read as None.
+// nlohmann writes a non-finite float as null, which would be read as None.
 static void rejectNonFinite(const Json &json, const std::string &name) {
   if (json.is_number_float() && !std::isfinite(json.get<double>()))
     throw Error("case `" + name + "`: a scalar is not finite",
@@ -514,7 +514,7 @@ LoadedCase loadCaseText(const fs::path &folder) {
   LoadedCase loaded;
   std::error_code error;
   loaded.folder = fs::absolute(folder, error).lexically_normal();
-  if (!loaded.folder.has_filename()) // it ended with a slash
+  if (!loaded.folder.has_filename()) // the path ended with a slash
     loaded.folder = loaded.folder.parent_path();
   auto read = [&](const std::string &name) { return readFile(folder / name); };
   loaded.recorded =
@@ -533,7 +533,7 @@ LoadedCase loadCase(const fs::path &folder) {
     return readSafetensors(read(name), (folder / name).string());
   };
   loaded.before = tensors("before.safetensors");
-  // A launch that writes nothing may come without.
+  // The file may be missing if the launch writes nothing.
   if (!loaded.recorded.written.empty() ||
       fs::exists(folder / "after.safetensors", error))
     loaded.after = tensors("after.safetensors");

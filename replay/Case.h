@@ -1,4 +1,4 @@
-// replay/Case.h - a recorded launch: docs/cases.md says what it holds.
+// replay/Case.h - a recorded launch (docs/cases.md describes the format).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,35 +23,37 @@ struct CaseArgument {
   std::string name;
   ArgumentKind kind = ArgumentKind::Int;
   std::string dtype;         // as written: "fp32", "fp8e4nv"
-  std::optional<DType> type; // none for a dtype kernels do not take here
+  std::optional<DType> type; // nullopt for an unsupported dtype
   Layout layout;             // of a pointer
-  int64_t elements = 0;      // that the recorder kept of it
-  // Of a scalar: int64_t, double or bool. None for an integer that only u64
-  // holds; `text` is the number then.
+  int64_t elements = 0;      // that the recorder stored
+  // Value of a scalar: int64_t, double or bool. nullopt for an integer that
+  // only u64 can hold; `text` is then the number.
   std::optional<Arg> value;
   std::string text;
 };
 
 struct CompareMode {
-  // Scratch: nobody reads it after the launch, anything may be there.
+  // How a written argument is compared. Scratch: its contents after the launch
+  // are unused, so any contents pass.
   enum class Kind { Exact, Rms, Unordered, Ties, Scratch };
   Kind kind = Kind::Exact;
-  std::string scores; // of Ties: the argument that says what a near tie is
+  std::string scores; // of Ties: the argument with the scores
 };
 const char *compareModeName(CompareMode::Kind kind); // "exact", "rms", ...
 
-// What a launch has to do, whoever compiles it.
+// The work of a launch, independent of the compiler.
 struct CaseWork {
-  double bytes = 0; // least traffic with memory, in 32-byte sectors
-  // Of dots by type of the operands ("fp16"): two for each multiply and add.
+  double bytes = 0; // minimum memory traffic, in 32-byte sectors
+  // Operations of dots by type of the operands ("fp16"); a multiply-add counts
+  // as two.
   std::map<std::string, double> dotFlop;
   bool nondeterministic = false; // results differ from run to run (atomics)
 };
 
-// Where a launch of ours came from: what `tessera tune` needs beside the rest.
+// The origin of a launch of tessera; `tessera tune` needs it.
 struct CaseSource {
   std::string file; // of the kernel, with its configurations and hints
-  // The constexprs that the caller gave; the others were the kernel's choice.
+  // The constexprs that the caller gave. The kernel chose the others.
   Constexprs given;
   int64_t sequence = 0; // LaunchOptions::sequence
 };
@@ -61,7 +63,7 @@ struct Case {
   std::string kernel;
   std::string kernelFile; // within the case's folder
   Grid grid = {1, 1, 1};
-  // A dtype is still its text here: see resolveConstexprs().
+  // A dtype is stored as text; see resolveConstexprs().
   Constexprs constexprs;
   std::optional<int64_t> numWarps, numStages;
   std::vector<CaseArgument> arguments;
@@ -72,15 +74,15 @@ struct Case {
 
   const CaseArgument *find(std::string_view name) const;
   bool isWritten(std::string_view name) const;
-  // As given, else exact for integers and RMS for floats.
+  // Returns the given mode, else exact for integers and RMS for floats.
   CompareMode modeOf(const CaseArgument &argument) const;
 };
 
-// Pure: from the text of case.json; `name` is the file for messages. Throws
+// Parses the text of case.json; `name` is the file's name for messages. Throws
 // Error with the place and the nearest name.
 Case readCase(std::string_view text, const std::string &name);
 
-// The text of case.json for a case. readCase() of it gives the case back.
+// Returns the text of case.json, from which readCase() restores the case.
 std::string writeCase(const Case &recorded);
 
 // A case with its files.
@@ -89,21 +91,21 @@ struct LoadedCase {
   Case recorded;
   std::string kernelText;
   Tensors before, after;
-  // Written arguments of which `before` holds other contents than recorded
+  // Written arguments whose contents in `before` differ from the recording
   // (tune::withoutOldResults()).
   std::set<std::string> filled;
-  // fp32 dots that name no precision were compiled as tf32.
+  // True if fp32 dots without an explicit precision were compiled as tf32.
   bool tf32 = false;
 
-  // "own_matmul-fp32": the folder's name.
+  // Returns the folder's name: "own_matmul-fp32".
   std::string folderName() const;
 };
-// Throws Error.
+// Load a case. Both functions throw Error.
 LoadedCase loadCaseText(const std::filesystem::path &folder); // no tensors
 LoadedCase loadCase(const std::filesystem::path &folder);
 
-// The folders of cases that a path means: itself, or those directly in it,
-// sorted. Throws Error when there is none.
+// Returns the case folders of a path: the path itself, or its direct
+// subfolders, sorted. Throws Error if there are none.
 std::vector<std::filesystem::path> findCases(const std::filesystem::path &path);
 
 } // namespace tessera::cases

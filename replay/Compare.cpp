@@ -1,4 +1,4 @@
-// replay/Compare.cpp - exact, relative RMS, unordered.
+// replay/Compare.cpp - compares tensors: exactly, by relative RMS, unordered.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Compare.h"
@@ -12,7 +12,7 @@
 
 namespace tessera::cases {
 
-// Factors of compareRms(), explained where it is declared.
+// Factors of compareRms(); its declaration explains them.
 static constexpr double farOff = 10, outlier = 50;
 
 static void note(Comparison &result, int64_t position) {
@@ -50,7 +50,7 @@ Comparison compareExact(const Elements &got, const Elements &want) {
 }
 
 namespace {
-// Sums over finite pairs, scaled so that no square overflows.
+// Sums over finite pairs, scaled to avoid overflow of squares.
 struct Sums {
   int64_t count = 0;
   double scale = 1, differences = 0, references = 0;
@@ -58,7 +58,7 @@ struct Sums {
   double referenceRms() const {
     return count ? scale * std::sqrt(references / double(count)) : 0;
   }
-  // Without the element whose difference is d.
+  // Returns the RMS without the element whose difference is d.
   double otherRms(double d) const {
     if (count < 2)
       return 0;
@@ -119,7 +119,7 @@ Comparison compareRms(const Elements &got, const Elements &want, double limit) {
       continue;
     if (firstOver < 0)
       firstOver = i;
-    // With all of them 0, `allowed` is 0 and the sum below decides.
+    // If all values are 0, `allowed` is 0 and the sum below decides.
     if (size > 0 && (d > farOff * allowed ||
                      (sums.count > 1 && d > outlier * sums.otherRms(d))))
       note(result, i);
@@ -137,7 +137,7 @@ Comparison compareRms(const Elements &got, const Elements &want, double limit) {
   return result;
 }
 
-// Packed elements, smallest first, NaN last.
+// Returns packed elements in ascending order, NaN last.
 static std::string sorted(const Elements &elements) {
   const size_t size = elementBytes(elements.type);
   std::vector<int64_t> order(size_t(elements.count()));
@@ -148,7 +148,8 @@ static std::string sorted(const Elements &elements) {
       return !std::isnan(x) && std::isnan(y);
     if (x != y)
       return x < y;
-    // Zeros of both signs, and 64-bit integers that doubles cannot tell apart.
+    // Orders zeros of both signs, and 64-bit integers that are equal as
+    // doubles.
     return std::memcmp(elements.at(a), elements.at(b), size) < 0;
   });
   std::string bytes;
@@ -166,7 +167,7 @@ Comparison compareUnordered(const Elements &got, const Elements &want,
                           : compareExact(sortedGot, sortedWant);
   if (!result.ok)
     result.problem += " once sorted";
-  // A position in sorted order says nothing about the tensor.
+  // A position in sorted order does not identify an element of the tensor.
   if (result.first >= 0)
     result.problem += " (" + elementText(got.type, sortedGot.at(result.first)) +
                       " instead of " +
@@ -183,7 +184,8 @@ static size_t occurrences(const std::string &text, const std::string &word) {
   return count;
 }
 
-// The text without comments and long strings, its tokens one blank apart.
+// Returns the text's tokens separated by spaces, without comments and long
+// strings.
 static std::string codeOf(const std::string &text) {
   // Tokens are views into the file.
   const auto file = std::make_shared<const SourceFile>("kernel", text);
@@ -201,7 +203,7 @@ bool namesInputPrecision(const std::string &text) {
          occurrences(code, "allow_tf32");
 }
 
-// The kernel asks for dots in tf32, directly or by a constexpr.
+// True if the kernel requests tf32 dots, directly or by a constexpr.
 static bool wantsTf32(const Case &recorded, const std::string &text) {
   if (!namesInputPrecision(text))
     return false;
@@ -230,7 +232,8 @@ double rmsLimit(const Case &recorded, const CaseArgument &argument,
       return occurrences(text, word) != 0;
     });
   };
-  // A quarter of the distance of neighbours: no other rounding is out of it.
+  // A quarter of the spacing of adjacent values, which covers all rounding
+  // modes.
   if (argument.type == DType::FP8E5)
     return fp8e5;
   if (argument.type == DType::FP8E4NV)

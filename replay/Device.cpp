@@ -1,4 +1,4 @@
-// replay/Device.cpp - what recorded launches can be run on.
+// replay/Device.cpp - the devices on which recorded launches can run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Device.h"
@@ -17,7 +17,7 @@ namespace tessera::cases {
 
 namespace {
 
-// Runs what our compiler makes of the case's kernel.
+// Runs the case's kernel, compiled by tessera.
 class CompiledDevice : public Device {
 public:
   explicit CompiledDevice(std::string name) : text(std::move(name)) {}
@@ -39,7 +39,7 @@ public:
            const std::vector<ArgumentMemory> &memory, bool serial) override {
     launch.setPrecision();
     const std::vector<Arg> args = boundArguments(launch, memory);
-    // One thread draws the programs in order.
+    // A single thread takes the programs in order.
     std::optional<ScopedParallelFor> inOrder;
     if (serial)
       inOrder.emplace([](int64_t count, const auto &body) { body(0, count); },
@@ -62,7 +62,7 @@ private:
   std::string text;
 };
 
-// A kind that this build knows of and cannot run.
+// A kind of device that this build knows and cannot run.
 class MissingDevice : public Device {
 public:
   MissingDevice(std::string name, std::string why)
@@ -124,7 +124,7 @@ const std::vector<DeviceKind> &deviceTable() {
           const DeviceOptions &options) -> std::unique_ptr<Device> {
          if (!options.ptx.empty())
            return openSimulator(name, options);
-         deviceTarget(name); // throws for an unknown one
+         deviceTarget(name); // throws for an unknown device
          return std::make_unique<CompiledDevice>(name);
        }},
       {"cuda", "an NVIDIA GPU",

@@ -1,4 +1,4 @@
-// replay/Device.h - what recorded launches can be run on.
+// replay/Device.h - the devices on which recorded launches can run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,15 +19,16 @@
 
 namespace tessera::cases {
 
-// A launch whose pointers stand for aligned memory that is not there yet.
+// A launch before its memory exists. Its pointers are placeholders that only
+// carry alignment.
 struct PreparedLaunch {
-  std::optional<Kernel> kernel; // none where the device brings its own code
+  std::optional<Kernel> kernel; // nullopt if the device has its own code
   std::vector<Arg> args;        // of the kernel's parameters, in order
   Constexprs constexprs;
   LaunchOptions options;
   std::string f32Default; // TESSERA_F32_DEFAULT while it is compiled
-  // For a GPU: the compiled code, and how many null pointers it takes after the
-  // arguments (other compilers' scratch memory).
+  // For a GPU: the compiled code, and the number of null pointers after the
+  // arguments (scratch memory in other compilers' kernels).
   std::shared_ptr<const runtime::CompiledKernel> code;
   uint32_t appended = 0;
 
@@ -47,63 +48,65 @@ struct ArgumentMemory {
 // Returns the memory of a pointer argument that `buffer` holds.
 ArgumentMemory memoryOf(const Case &recorded, const CaseArgument &argument,
                         const GuardedBuffer &buffer);
-// Points at the memory of an argument.
+// Sets a pointer to the memory of an argument.
 void pointAt(Pointer &pointer, const ArgumentMemory &memory);
-// The launch's arguments with the memory of its pointers.
+// Returns the launch's arguments with the addresses of its memory.
 std::vector<Arg> boundArguments(const PreparedLaunch &launch,
                                 const std::vector<ArgumentMemory> &memory);
 
-// A check of the device found the launch to be wrong.
+// Thrown if a check of the device detects an error in the launch.
 class TESSERA_EXCEPTION LaunchFault : public Error {
 public:
   using Error::Error;
 };
 
-// One kind of machine. A device is named by a text such as "cpu" or
-// "sim:sm_80"; deviceTable() lists the kinds, and adding one is adding a row.
+// Runs recorded launches on one kind of machine. A device is named by a text
+// such as "cpu" or "sim:sm_80". deviceTable() lists the kinds; a new kind is a
+// new row.
 class Device {
 public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;
-  // Why this launch cannot be run here; none when it can.
+  // Returns why this launch cannot run here, or nullopt if it can.
   virtual std::optional<std::string> unsupported(const Case &) {
     return std::nullopt;
   }
-  // Whether launches are prepared from the case's kernel text.
+  // True if launches are prepared from the case's kernel text.
   virtual bool usesKernelText() const { return true; }
-  // Whether a process that ran a launch may run another one. Otherwise a faulty
-  // launch could change the results of those after it.
+  // True if a process may run several launches. Otherwise each has a separate
+  // process, because a faulty launch could change later results.
   virtual bool reusable() const { return false; }
-  // Compiles all of them, in parallel. What fails is said by compileOne().
+  // Compiles all launches in parallel. compileOne() reports failures.
   virtual void compile(const std::vector<const PreparedLaunch *> &) {}
-  // Compiles what compile() did not, throwing what is wrong.
+  // Compiles a launch unless compile() has. Throws its errors.
   virtual void compileOne(PreparedLaunch &, const Grid &) {}
-  // Runs the launch on host memory and waits. `serial`: the programs one after
-  // another in the order of the grid, x fastest. Throws Error, and LaunchFault
-  // for what the kernel does wrong.
+  // Runs the launch on host memory and waits. `serial`: runs the programs one
+  // after another in the order of the grid, x fastest. Throws Error, and
+  // LaunchFault for an error of the kernel.
   virtual void run(const LoadedCase &loaded, const PreparedLaunch &launch,
                    const std::vector<ArgumentMemory> &memory, bool serial) = 0;
 };
 
 struct DeviceOptions {
-  // PTX to run instead of the kernel's own: a file, or its name in the folder
-  // of each case.
+  // PTX that replaces the kernel's: a file, or its name in the folder of each
+  // case.
   std::filesystem::path ptx;
 };
 
 struct DeviceKind {
-  const char *prefix; // the name, or what stands before its colon
+  const char *prefix; // the name, or its part before the colon
   const char *help;
   std::unique_ptr<Device> (*open)(const std::string &name,
                                   const DeviceOptions &options);
 };
 const std::vector<DeviceKind> &deviceTable();
 
-// Throws Error with the nearest name for one that no kind claims.
+// Opens a device by its name. Throws Error with the nearest name for an unknown
+// device.
 std::unique_ptr<Device> openDevice(const std::string &name,
                                    const DeviceOptions &options = {});
 
-// Kinds with a file of their own.
+// Opens devices that are implemented in a separate file.
 std::unique_ptr<Device> openSimulator(const std::string &name,
                                       const DeviceOptions &options);
 

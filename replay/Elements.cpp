@@ -1,4 +1,4 @@
-// replay/Elements.cpp - elements of recorded tensors: types and values.
+// replay/Elements.cpp - types, values and layouts of recorded tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Elements.h"

@@ -1,4 +1,4 @@
-// replay/GpuLaunch.cpp - a launch of our own code for a simulated GPU.
+// replay/GpuLaunch.cpp - compiles a launch for a simulated GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/GpuLaunch.h"
@@ -16,7 +16,7 @@ namespace tessera::cases {
 
 namespace {
 
-// The number of a report, 0 where it has none.
+// Returns a number of a report, or 0 if the report lacks it.
 uint32_t numberOf(const Json &report, const char *name) {
   const auto found = report.find(name);
   return found != report.end() && found->is_number_unsigned()
@@ -33,7 +33,7 @@ language::CompileRequest requestFor(const Kernel &kernel,
   own.wideGrid = grid[0] > narrowGrid;
   language::CompileRequest request =
       kernel.compileRequest(args, constexprs, own);
-  // A simulated GPU runs PTX, but what ptxas makes of it is wanted, too.
+  // The simulator executes PTX, but ptxas must also report the registers.
   request.assembler.clear();
   request.emit = {"report"};
   return request;

@@ -1,5 +1,5 @@
-// replay/GpuLaunch.h - a launch of our own code for a simulated GPU, and what
-// the code takes of an SM.
+// replay/GpuLaunch.h - compiles a launch for a simulated GPU and reports the SM
+// resources that its code uses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,18 +14,19 @@ namespace tessera::cases {
 
 struct GpuLaunch {
   SimLaunch launch;
-  uint32_t registers = 0;    // of a thread, by ptxas; 0: there is none
-  uint32_t spilledBytes = 0; // of a thread, stores
+  uint32_t registers = 0;    // per thread, from ptxas; 0: unknown
+  uint32_t spilledBytes = 0; // per thread, stores
 };
 
-// Compiles for `options.device`, a simulated GPU. The memory of the pointers
-// among `args`, with their sizes, must outlive the result. Throws Error.
+// Compiles a launch for `options.device`, a simulated GPU. The memory of the
+// pointers among `args`, with their sizes, must outlive the result. Throws
+// Error.
 GpuLaunch gpuLaunch(const Kernel &kernel, const std::vector<Arg> &args,
                     const Constexprs &constexprs, const LaunchOptions &options,
                     const Grid &grid);
 
-// Compiles what the same launches with these grids need, in parallel. What does
-// not compile is said by gpuLaunch().
+// Compiles the code of these launches with these grids in parallel. gpuLaunch()
+// reports failures.
 void compileGpuLaunches(
     const std::vector<std::pair<const PreparedLaunch *, Grid>> &launches);
 

@@ -1,4 +1,4 @@
-// replay/KernelText.cpp - what of a recorded Python module is the kernel.
+// replay/KernelText.cpp - extracts the kernel from a recorded Python module.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/KernelText.h"
@@ -13,12 +13,12 @@ namespace tessera::cases {
 
 namespace {
 
-// A statement at the left margin with its decorators and its block.
+// A top-level statement with its decorators and its block.
 struct Part {
   enum class Kind { Import, Constant, Jit, Other };
   Kind kind = Kind::Other;
   std::string text;
-  std::set<std::string, std::less<>> names; // that it defines
+  std::set<std::string, std::less<>> names; // names that it defines
   bool kept = false;
 };
 
@@ -44,7 +44,7 @@ std::set<std::string, std::less<>> wordsOf(std::string_view text) {
   return words;
 }
 
-// Follows strings, comments and brackets from line to line.
+// Tracks strings, comments and brackets across lines.
 class LineState {
 public:
   bool open() const { return depth > 0 || !quote.empty() || continued; }
@@ -75,7 +75,7 @@ public:
         continued = true;
       }
     }
-    // A string in single quotes ends with its line.
+    // A string in single quotes ends at the end of its line.
     if (quote.size() == 1)
       quote.clear();
   }
@@ -100,13 +100,14 @@ bool isImport(std::string_view text) {
   return text.starts_with("import ") || text.starts_with("from ");
 }
 
-// Comments at the margin belong to the statement below them: hints of a kernel
-// stand above its decorators. Inside of a block they are part of it.
+// Splits a file into statements. Top-level comments belong to the next
+// statement, because a kernel's hints precede its decorators. Comments inside
+// of a block belong to the block.
 std::vector<Part> split(std::string_view text) {
   std::vector<Part> parts;
   LineState state;
   bool decorators = false;
-  std::string comments; // and empty lines behind them
+  std::string comments; // and empty lines after them
   for (std::string_view line : linesOf(text)) {
     std::string_view bare = line;
     while (!bare.empty() && (bare.back() == '\n' || bare.back() == '\r'))
@@ -117,7 +118,7 @@ std::vector<Part> split(std::string_view text) {
       comments += line;
       continue;
     }
-    // Closing brackets may stand at the margin.
+    // A closing bracket may be the first character of a line.
     const bool begins = !state.open() && first != ' ' && first != '\t' &&
                         first != '#' && first != ')' && first != ']' &&
                         first != '}';
@@ -126,7 +127,7 @@ std::vector<Part> split(std::string_view text) {
     if (begins)
       decorators = first == '@';
     parts.back().text += comments;
-    // The head of a file is not its first import's.
+    // The file's header comment does not belong to the first import.
     if (!comments.empty() && isImport(line))
       parts.emplace_back();
     comments.clear();
@@ -139,7 +140,7 @@ std::vector<Part> split(std::string_view text) {
   return parts;
 }
 
-// From the first line that is neither empty nor a comment.
+// Returns the text from the first line that is neither empty nor a comment.
 std::string_view withoutComments(std::string_view text) {
   while (!text.empty() &&
          (text[0] == '#' || text[0] == '\n' || text[0] == '\r'))
@@ -154,12 +155,12 @@ bool isJitDecorator(std::string_view line) {
   return head == "jit" || head.ends_with(".jit");
 }
 
-// Replaces the text by as many line ends.
+// Returns as many newlines as the text has.
 std::string blank(std::string_view text) {
   return std::string(size_t(std::count(text.begin(), text.end(), '\n')), '\n');
 }
 
-// Sets kind and name; of a jit function only the jit decorator stays.
+// Sets kind and names. Removes a jit function's other decorators.
 void classify(Part &part) {
   const std::string_view whole = part.text, text = withoutComments(whole);
   if (isImport(text)) {
@@ -189,7 +190,7 @@ void classify(Part &part) {
     }
     return;
   }
-  // A class of named tuples is a value that helpers use.
+  // A NamedTuple class is a value that helpers use.
   if (text.starts_with("class ") &&
       text.substr(0, text.find('\n')).find("(NamedTuple)") !=
           std::string_view::npos) {
@@ -202,7 +203,8 @@ void classify(Part &part) {
       "elif",  "except", "finally", "async", "match", "del", "assert"};
   if (statements.contains(wordAt(text, 0)))
     return;
-  // NAME = value, NAME: type = value, A, B = values; several in a line.
+  // Matches NAME = value, NAME: type = value, A, B = values, also several per
+  // line.
   std::string_view line = text.substr(0, text.find('\n'));
   while (!line.empty()) {
     const size_t equals = line.find('=');
@@ -223,12 +225,13 @@ void classify(Part &part) {
     part.kind = Part::Kind::Constant;
 }
 
-// The parts of a file, what they define, and which imports stay.
+// Returns the statements of a file, the names that they define, and which
+// imports remain.
 std::vector<Part> partsOf(std::string_view text) {
   std::vector<Part> parts = split(text);
   for (Part &part : parts)
     classify(part);
-  // Of functions with one name Python keeps the last.
+  // If several functions have one name, Python keeps the last.
   std::set<std::string, std::less<>> defined;
   for (size_t i = parts.size(); i-- > 0;)
     if (parts[i].kind == Part::Kind::Jit &&
@@ -247,8 +250,8 @@ bool isKeptClass(const Part &part) {
   return part.kept && withoutComments(part.text).starts_with("class ");
 }
 
-// Python does not evaluate the annotations of the text, which may name classes
-// that are defined below. The number of lines stays.
+// Makes Python not evaluate annotations, which may name classes that are
+// defined later. Keeps the number of lines.
 void postponeAnnotations(std::string &text) {
   const std::string import = "from __future__ import annotations";
   if (text.empty() || text[0] == '#' || text[0] == '\n')
@@ -257,12 +260,12 @@ void postponeAnnotations(std::string &text) {
     text.insert(0, import + "; ");
 }
 
-// What is kept of a file that the kernel imports from, below what is there.
+// Appends the required statements of a file from which the kernel imports.
 void addHelpers(std::string &text, const std::vector<Part> &file,
                 const std::string &name) {
   size_t line = 1;
   for (const Part &part : file) {
-    // Of decorators that are left out empty lines are left.
+    // Removed decorators leave empty lines.
     const size_t begin = part.text.size() - withoutComments(part.text).size();
     const size_t end = part.text.find_last_not_of(" \t\r\n") + 1;
     const std::string own =
@@ -311,7 +314,7 @@ onlyKernel(const std::vector<language::RequestSource> &files,
     for (size_t i = 0; i < files.size(); ++i)
       if (files[i].path == path)
         needed[i].insert(name);
-  // A name is that of its own file, else of one that this imports from.
+  // A name refers to a definition of its own file, else of an imported file.
   const auto need = [&](size_t from, const std::string &name) {
     for (size_t file = 0; file < files.size(); ++file)
       if (defined[file].contains(name) &&

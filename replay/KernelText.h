@@ -1,4 +1,4 @@
-// replay/KernelText.h - what of a recorded Python module is the kernel.
+// replay/KernelText.h - extracts the kernel from a recorded Python module.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,19 +12,19 @@
 
 namespace tessera::cases {
 
-// The imports, and the jit functions and constants that `kernel` needs, with
-// no decorator but jit. All else (classes, host code, tests) becomes empty
-// lines, so that places in messages stay right. A recorded file is any module
-// that Python can import; the language is only what is inside of kernels.
-// `functions`: more functions that are kept.
+// Returns the imports, and the jit functions and constants that `kernel` needs,
+// with only the jit decorator. All other code (classes, host code, tests)
+// becomes empty lines, so that line numbers in messages remain correct. A
+// recorded file is any module that Python can import, but the language covers
+// only kernels. `functions` names further functions to keep.
 std::string onlyKernel(std::string_view text, const std::string &kernel,
                        const std::vector<std::string> &functions = {});
 
-// The same of a kernel that imports from other kernel files, its own file
-// first: that one on its lines, and below it what is needed of the others, each
-// function with a comment that says where it stood. The result is no longer the
-// same kernel where two files give one name to different things that it needs.
-// `functions` by the path of their file and name.
+// Does the same for a kernel that imports from other kernel files. `files`
+// starts with the kernel's file, which keeps its line numbers. The required
+// parts of the others follow, each function with a comment that names its
+// origin. The result is a different kernel if two files use one name for
+// different things that it needs. `functions`: by path of their file and name.
 std::string onlyKernel(
     const std::vector<language::RequestSource> &files,
     const std::string &kernel,

@@ -1,4 +1,4 @@
-// replay/Prepare.cpp - a case's arguments to the kernel's parameters.
+// replay/Prepare.cpp - binds a case's arguments to the kernel's parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ConstexprValues.h"
@@ -18,7 +18,7 @@ namespace tessera::cases {
 
 namespace {
 
-// Words that launches pass beside the parameters; of these, replay keeps
+// Keywords that a launch accepts in addition to parameters. Replay uses only
 // num_warps and num_stages.
 const std::set<std::string, std::less<>> launchWords = {
     "num_warps",
@@ -39,8 +39,8 @@ const std::set<std::string, std::less<>> launchWords = {
     "reg_dec_producer",
     "reg_inc_consumer"};
 
-// Text that stands for a dtype becomes one, unless the kernel has that very
-// text in quotes: then it is compared with it.
+// Converts a text that names a dtype to the dtype, unless the kernel contains
+// the quoted text, which it then compares.
 ConstexprValue resolved(const ConstexprValue &value, const std::string &text) {
   const auto *word = std::get_if<std::string>(&value);
   if (!word)
@@ -68,7 +68,7 @@ Parsed parseKernel(const std::string &text, const std::string &kernel,
   return {Kernel::fromSource(text, kernel, path), info.signature.parameters};
 }
 
-// The functions that the value is or holds.
+// Appends the functions that the value is or contains.
 void addFunctionNames(const language::Value &value,
                       std::vector<std::string> &names) {
   if (const auto *function = value.get<language::Value::KernelFunction>())
@@ -78,7 +78,7 @@ void addFunctionNames(const language::Value &value,
       addFunctionNames(item, names);
 }
 
-// A recorded module may hold more than the language has words for, and
+// Parses a recorded module. It may contain code outside of the language, and
 // decorators that only Python can evaluate.
 Parsed parseRecorded(const LoadedCase &loaded) {
   const std::string path =
@@ -102,7 +102,7 @@ Arg argumentFor(const CaseArgument &argument) {
       throw UnsupportedCase("argument `" + argument.name + "` is of " +
                             argument.dtype +
                             ", which kernels do not take here");
-    // Any multiple of 16 stands for an aligned address.
+    // Any multiple of 16 represents an aligned address.
     return Pointer{reinterpret_cast<void *>(uintptr_t(4096)), *argument.type};
   }
   if (!argument.value)
@@ -111,8 +111,8 @@ Arg argumentFor(const CaseArgument &argument) {
   return *argument.value;
 }
 
-// A constexpr given for a parameter that the signature does not call one: None,
-// or a value that the recorder knew to be specialized.
+// Converts a constexpr that was recorded for a run-time parameter: None, or a
+// value that the recorder knew to be specialized.
 Arg constexprAsArgument(const std::string &name, const ConstexprValue &value) {
   return std::visit(
       [&](const auto &held) -> Arg {
@@ -180,7 +180,7 @@ void rejectUnknown(const Case &recorded,
 PreparedLaunch prepareLaunch(const LoadedCase &loaded) {
   const Case &recorded = loaded.recorded;
   for (const CaseArgument &argument : recorded.arguments)
-    argumentFor(argument); // says what is unsupported before what is wrong
+    argumentFor(argument); // reports unsupported before invalid
   Parsed parsed = parseRecorded(loaded);
   rejectUnknown(recorded, parsed.parameters);
   PreparedLaunch launch;
@@ -195,7 +195,7 @@ PreparedLaunch prepareLaunch(const LoadedCase &loaded) {
             resolved(found->second, loaded.kernelText);
       else if (argument)
         launch.constexprs[parameter.name] = argumentAsConstexpr(*argument);
-      // Else what decorators and defaults say.
+      // Otherwise decorators and defaults apply.
     } else if (argument) {
       launch.args.push_back(argumentFor(*argument));
     } else if (given) {
@@ -220,7 +220,8 @@ PreparedLaunch prepareLaunch(const LoadedCase &loaded) {
   launch.options.numStages = option(recorded.numStages, "num_stages");
   if (launch.options.numWarps && *launch.options.numWarps < 1)
     launch.options.numWarps.reset();
-  // Of dots that name no precision; recordings have those in full.
+  // For dots without an explicit precision: recordings computed them in full
+  // fp32.
   launch.f32Default = "ieee";
   return launch;
 }

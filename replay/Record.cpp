@@ -1,4 +1,4 @@
-// replay/Record.cpp - launches of this process written as cases.
+// replay/Record.cpp - records launches of this process as cases.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Record.h"
@@ -30,11 +30,11 @@ namespace tessera::runtime {
 
 namespace fs = std::filesystem;
 
-// Files and names of functions.
+// Functions by file and name.
 using FunctionFiles = std::vector<std::pair<std::string, std::string>>;
 
-// The value with functions by the names of their definitions, which are the
-// names in the recorded text. Appends the functions to `functions`.
+// Returns the value with functions replaced by the names of their definitions,
+// which the recorded text uses. Appends the functions to `functions`.
 static language::Value asRecorded(const language::Program &program,
                                   language::Value value,
                                   FunctionFiles &functions) {
@@ -50,9 +50,9 @@ static language::Value asRecorded(const language::Program &program,
   return value;
 }
 
-// The kernel's own file without what it does not need, on the lines where it
-// stands, and below it what it imports from other kernel files; where one name
-// means two things in these, the canonical text.
+// Returns the kernel's file without unneeded code, with unchanged line numbers,
+// followed by the imported code of other kernel files. If a name has two
+// meanings in these, returns the canonical text.
 static std::string recordedText(const language::CompileRequest &kernel,
                                 const FunctionFiles &functions,
                                 const Constexprs &constexprs) {
@@ -65,7 +65,7 @@ static std::string recordedText(const language::CompileRequest &kernel,
           language::textWith(*program, kernel.kernel, constexprs) ==
               kernel.text)
         return own;
-    } catch (const Error &) { // a part that it needs is elsewhere
+    } catch (const Error &) { // needed code is in another file
     }
   }
   return importableText(kernel.text);
@@ -91,7 +91,7 @@ std::string importableText(const std::string &expanded) {
   for (const std::string &line : lines) {
     const char first = line.empty() ? ' ' : line[0];
     const size_t equals = line.find(" = ");
-    // What the key of a kernel needs and Python does not.
+    // Lines that the kernel's key needs and Python does not.
     if (first == '#')
       continue;
     if (first == '@') {
@@ -114,11 +114,11 @@ std::string importableText(const std::string &expanded) {
 
 namespace {
 
-// Kernels that need no further look in this process.
+// Kernels that are not recorded any more in this process.
 std::mutex finishedMutex;
 std::set<std::string> finished;
 
-// Whether there was a launch like this one before, where one of each is enough.
+// True if such a launch was recorded before and one of each kind suffices.
 bool seenAlready(const Kernel::State &kernel, const LaunchDevice &device,
                  const Grid &grid, std::span<const Arg> args,
                  const Constexprs &constexprs, const LaunchOptions &options) {
@@ -140,8 +140,8 @@ fs::path folderOf(const std::string &name, int64_t number) {
          (number == 1 ? name : name + "." + std::to_string(number));
 }
 
-// Makes the next free folder of the kernel; empty when the limit is reached.
-// Processes that record at once never get the same one.
+// Creates the next free folder of the kernel; returns an empty path at the
+// limit. Concurrent processes never get the same folder.
 fs::path claimFolder(const std::string &name) {
   const int64_t limit = optionNumber(Option::RecordLimit);
   for (int64_t number = 1; number <= limit; ++number) {
@@ -179,7 +179,7 @@ struct Recording : LaunchHook::Watched {
   std::vector<const char *> memory; // lowest address of each pointer argument
   cases::Tensors before;
 
-  // The storage of the pointer arguments as it is now.
+  // Returns the current storage of the pointer arguments.
   cases::Tensors copy() const {
     cases::Tensors tensors;
     size_t next = 0;
@@ -221,13 +221,13 @@ struct Recording : LaunchHook::Watched {
     writeFile(folder / "kernel.py", text);
     writeFile(folder / "before.safetensors", cases::writeSafetensors(before));
     writeFile(folder / "after.safetensors", cases::writeSafetensors(after));
-    // Last: a folder without it is none of a case.
+    // Written last: a folder without case.json is not a case.
     writeFile(folder / "case.json", cases::writeCase(recorded));
     logInfo("recorded a launch of " + recorded.kernel + " in " +
             folder.string());
   }
 
-  // False when an extent is not known.
+  // Returns false if an extent is unknown.
   bool addPointer(const std::string &name, const Pointer &pointer,
                   const std::vector<TensorExtent> &extents) {
     auto found = std::find_if(extents.begin(), extents.end(),
@@ -273,7 +273,7 @@ struct Recording : LaunchHook::Watched {
   }
 };
 
-// Null where the launch is not wanted or its memory not known.
+// Returns null if the launch is not selected or its memory is unknown.
 std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
                                        const Grid &grid,
                                        std::span<const Arg> args,

@@ -1,4 +1,4 @@
-// replay/Record.h - launches of this process written as cases.
+// replay/Record.h - records launches of this process as cases.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,19 +10,20 @@
 
 namespace tessera::runtime {
 
-// Around one launch: copies the memory of its arguments, and writes the folder
-// that `tessera replay` reads (docs/cases.md). A launch that is not wanted, or
-// whose extents the caller did not describe, is not recorded; one that cannot
-// be written is a warning, never an error of the launch.
+// Returns the hook that records launches. It copies the memory of the arguments
+// before and after a launch, and writes the folder that `tessera replay` reads
+// (docs/cases.md). It skips launches that are not selected, and launches whose
+// extents the caller did not describe. If a case cannot be written, it warns;
+// the launch never fails.
 LaunchHook &launchRecorder();
 
 // True if a kernel's name matches one of the shell patterns, which commas
 // separate. Without a pattern every name matches.
 bool matchesKernel(const std::string &name, const std::string &patterns);
 
-// The canonical text of a kernel (language::Expansion) as a module that Python
-// imports under Triton: constants become tl.constexpr, as Triton wants of
-// names outside of a kernel.
+// Returns the canonical text of a kernel (language::Expansion) as a module that
+// Python imports under Triton. Constants become tl.constexpr, which Triton
+// requires for global names.
 std::string importableText(const std::string &expanded);
 
 } // namespace tessera::runtime

@@ -1,4 +1,4 @@
-// replay/Replay.cpp - runs many cases in processes that they may break.
+// replay/Replay.cpp - runs many cases in processes that a case may crash.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Replay.h"
@@ -24,9 +24,9 @@ std::string describe(const Error &error) {
                             : error.message + "\nHINT: " + error.hint;
 }
 
-// Whether a message names a word, method, keyword or statement that the
-// language or a target does not have: the recorded kernel compiled elsewhere,
-// so this is not a wrong result.
+// True if a message names a word, method, keyword or statement that the
+// language or target lacks. The recorded kernel compiled elsewhere, so this is
+// not a wrong result.
 bool namesMissingWord(const std::string &message) {
   if (namesLanguageGap(message))
     return true;
@@ -66,7 +66,7 @@ namespace {
 struct Job {
   CaseReport report;
   std::optional<LoadedCase> loaded;
-  std::optional<PreparedLaunch> launch; // none where the case cannot be run
+  std::optional<PreparedLaunch> launch; // nullopt if the case cannot run
   bool ended = false;                   // the report is complete
 };
 
@@ -89,7 +89,7 @@ Job makeJob(const fs::path &folder, Device &device) {
   return job;
 }
 
-// The jobs that have a launch are the items.
+// Runs the jobs that have a launch, as items.
 class Replay : public IsolatedItems {
 public:
   Replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
@@ -130,7 +130,7 @@ private:
     return std::nullopt;
   }
 
-  // Runs the case and writes its tensors.
+  // Runs the case and writes its produced tensors.
   Json run(size_t item, const Say &say) override {
     const Job &job = jobs[item];
     say({"running", {}});
@@ -169,13 +169,13 @@ private:
     tell();
   }
 
-  // Reports in the order of the cases.
+  // Passes reports on in the order of the cases.
   void tell() {
     for (; told < jobs.size() && jobs[told].ended; ++told) {
       Job &job = jobs[told];
       progress.clear();
       report(job.report);
-      // The tensors of a case are not needed any more.
+      // Frees the tensors of the case.
       job.loaded.reset();
       job.launch.reset();
     }
@@ -189,7 +189,7 @@ private:
   const std::function<void(const CaseReport &)> &report;
   const std::unique_ptr<Device> device;
   std::vector<Job> jobs;
-  size_t told = 0; // jobs whose reports were given
+  size_t told = 0; // number of jobs already reported
   Progress progress;
 };
 

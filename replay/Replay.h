@@ -1,4 +1,4 @@
-// replay/Replay.h - runs recorded launches and compares.
+// replay/Replay.h - runs recorded launches and compares their results.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -30,18 +30,20 @@ struct ArgumentReport {
 struct CaseReport {
   std::string folder, name, kernel, device;
   Status status = Status::Ok;
-  std::string message; // of all but ok; may have several lines
-  std::vector<ArgumentReport> arguments; // the written ones, in order
+  std::string message;                   // unless ok; may have several lines
+  std::vector<ArgumentReport> arguments; // the written arguments, in order
   double seconds = 0;                    // of the launch
-  Tensors produced; // the written arguments, laid out as in after
+  Tensors produced; // the written arguments, in the layout of `after`
 };
 
-// {"case": FOLDER, "name", "kernel", "device", "status", "message", "seconds",
-//  "written": {NAME: {"ok", "dtype", "compare", "elements", "max_abs", "rms",
-//  "limit", "differing", "problem", "first": {"index", "got", "want"}}}}.
+// Returns the report as JSON:
+//  {"case": FOLDER, "name", "kernel", "device", "status", "message", "seconds",
+//   "written": {NAME: {"ok", "dtype", "compare", "elements", "max_abs", "rms",
+//   "limit", "differing", "problem", "first": {"index", "got", "want"}}}}.
 std::string reportJson(const CaseReport &report);
 CaseReport reportFromJson(std::string_view text);
-// "NAME  cpu  OUT: max abs 1.2e-07, rms 3.4e-08  ok", without a line end.
+// Returns the report as a line without its newline: "NAME  cpu  OUT: max abs
+// 1.2e-07, rms 3.4e-08  ok".
 std::string reportLine(const CaseReport &report);
 
 struct ReplayOptions {
@@ -52,24 +54,24 @@ struct ReplayOptions {
   std::chrono::seconds timeout{600}; // of one launch
 };
 
-// Compiles all cases in parallel, then runs them in order in another process: a
-// launch that crashes or hangs is an error of its case only. Each launch has a
-// separate process where the device is not reusable(). `done` gets every report
-// in order. Must be called while this process has one thread. Throws Error for
-// a wrong device or an `out` that cannot be written.
+// Compiles all cases in parallel, then runs them in order in another process,
+// so that a crash or hang affects only its case. Each launch has a separate
+// process unless the device is reusable(). Calls `done` with every report in
+// order. Must be called while this process has one thread. Throws Error for an
+// invalid device or an `out` that cannot be written.
 void replay(const std::vector<std::filesystem::path> &folders,
             const ReplayOptions &options,
             const std::function<void(const CaseReport &)> &done);
 
-// Binds a case's arguments to the kernel's parameters. Throws Error;
-// UnsupportedCase for what is valid and not possible here.
+// Binds a case's arguments to the kernel's parameters. Throws Error, and
+// UnsupportedCase for a valid case that cannot run here.
 PreparedLaunch prepareLaunch(const LoadedCase &loaded);
 class TESSERA_EXCEPTION UnsupportedCase : public Error {
 public:
   using Error::Error;
 };
 
-// Runs `body`, and turns what it throws into the report's status.
+// Runs `body` and converts its exceptions to the report's status.
 void guarded(CaseReport &report, const std::function<void()> &body);
 
 // Runs one prepared case in this process and fills in the report.

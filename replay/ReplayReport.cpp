@@ -1,4 +1,4 @@
-// replay/ReplayReport.cpp - reports of replays as JSON and as lines.
+// replay/ReplayReport.cpp - formats reports of replays as JSON and as lines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Replay.h"
@@ -57,7 +57,7 @@ static ArgumentReport argumentFromJson(const Json &json) {
   argument.elements = member<int64_t>(json, "elements", what);
   Comparison &comparison = argument.comparison;
   comparison.ok = member<bool>(json, "ok", what);
-  // A number that is not finite is written as null.
+  // Non-finite numbers are stored as null.
   auto number = [&](const char *key) {
     return json.contains(key) && json[key].is_number() ? json[key].get<double>()
                                                        : HUGE_VAL;
@@ -94,7 +94,7 @@ CaseReport reportFromJson(std::string_view text) {
   return report;
 }
 
-// The line of a message that says most: that of the first error.
+// Returns the most informative line of a message: that of the first error.
 static std::string firstLine(const std::string &message) {
   size_t begin = 0;
   while (begin < message.size() && message[begin] == '\n')

@@ -1,4 +1,4 @@
-// replay/RunCase.cpp - one case: memory, launch, comparison.
+// replay/RunCase.cpp - runs one case: memory, launch, comparison.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Buffer.h"
@@ -27,7 +27,7 @@ StoredTensor tensorOf(const LoadedCase &loaded, const Tensors &tensors,
 
 namespace {
 
-// A pointer argument with its memory. Arguments that share one have the same
+// A pointer argument with its memory. Arguments that share memory have the same
 // `buffer`.
 struct Bound {
   const CaseArgument *argument = nullptr;
@@ -70,8 +70,8 @@ std::vector<Bound> bind(const LoadedCase &loaded, bool shareEqual) {
   return result;
 }
 
-// Written arguments that were equal before and after may have been one tensor,
-// updated in place: the recording does not say.
+// True if written arguments were equal before and after. They may have been one
+// tensor that was updated in place, which the recording does not show.
 bool mayShare(const std::vector<Bound> &bound) {
   for (size_t i = 0; i < bound.size(); ++i)
     for (size_t j = 0; j < i; ++j)
@@ -117,10 +117,10 @@ public:
         fail("`" + one.argument->name + "`: wrote " + damage);
   }
 
-  // After a run with shared memory that was right, and `apart`, one without:
-  // whether only that explains it. A kernel that updates a tensor in place
-  // stores through one of its names alone and so leaves the other as it was;
-  // any other value there is wrong.
+  // Called after a successful run with shared memory; `apart` is a run without.
+  // True if only sharing explains the difference. A kernel that updates a
+  // tensor in place stores through one of its names only, so the other keeps
+  // its contents; any other value there is wrong.
   bool explains(const CaseRun &apart) const {
     for (size_t i = 0; i < bound.size(); ++i) {
       const std::string_view alone = apart.bound[i].buffer->view();
@@ -140,7 +140,7 @@ private:
     const std::string_view now = one.buffer->view();
     if (now == one.initial)
       return;
-    // A tensor that shares its memory with a written one changes with it.
+    // A tensor that shares memory with a written one changes with it.
     for (const Bound &other : bound)
       if (&other != &one && other.buffer == one.buffer)
         return;
@@ -210,7 +210,7 @@ private:
       break;
     }
     Comparison &comparison = result.comparison;
-    // What lies between the elements of the tensor is nobody's result.
+    // Memory between the tensor's elements must not change.
     const int64_t gap =
         gapDifference(argument, one.buffer->view(),
                       form == StoredForm::Storage ? after.bytes : one.initial);

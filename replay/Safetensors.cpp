@@ -23,7 +23,8 @@ Tensors readSafetensors(std::string_view bytes, const std::string &name) {
 }
 
 std::string writeSafetensors(const Tensors &tensors) {
-  // Wider elements first, so that each begins at a multiple of its size.
+  // Wider elements first, so that each tensor begins at a multiple of its
+  // element size.
   std::vector<const Tensors::value_type *> order;
   for (const auto &tensor : tensors)
     order.push_back(&tensor);

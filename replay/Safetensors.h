@@ -25,11 +25,12 @@ using Tensors = std::map<std::string, StoredTensor>;
 
 using tessera::storedBytes;
 
-// Pure: never reads outside `bytes`, whatever they are. `name` is the file for
-// messages. Throws Error with what is wrong and how to get a good file.
+// Reads all tensors. Never reads outside of `bytes`, even for malformed input.
+// `name` is the file's name for messages. Throws Error.
 Tensors readSafetensors(std::string_view bytes, const std::string &name);
 
-// Equal tensors give equal bytes: sorted by name, the data 8-byte aligned.
+// Returns the file's bytes: sorted by name, the data 8-byte aligned, so that
+// equal tensors give equal bytes.
 std::string writeSafetensors(const Tensors &tensors);
 
 } // namespace tessera::cases

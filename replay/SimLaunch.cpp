@@ -1,4 +1,4 @@
-// replay/SimLaunch.cpp - a recorded launch made ready for the simulator.
+// replay/SimLaunch.cpp - prepares a recorded launch for the simulator.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/SimLaunch.h"
@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Shared memory of a block, in bytes (CUDA C++ Programming Guide, technical
-// specifications per compute capability). PTX does not say how much of it a
-// kernel was launched with, so it gets all.
+// Returns the maximum shared memory of a block, in bytes (CUDA C++ Programming
+// Guide, technical specifications per compute capability). PTX does not contain
+// the dynamic size of the launch, so the launch gets the maximum.
 uint32_t sharedLimit(const std::string &target) {
   if (target.starts_with("sm_90") || target.starts_with("sm_10"))
     return 227 << 10;
@@ -37,8 +37,8 @@ bool isOne(const CaseArgument &argument) {
   return number && *number == 1;
 }
 
-// `exact`: of the size that Triton gives it. CUDA C++ may take small integers
-// as long, and floats as double.
+// True if an argument fits a parameter of that size. `exact`: the size must be
+// Triton's. CUDA C++ may pass small integers as long, and floats as double.
 bool fits(const CaseArgument &argument, uint32_t bytes, bool exact) {
   if (argument.kind == ArgumentKind::Pointer)
     return bytes == 8;
@@ -52,9 +52,9 @@ bool fits(const CaseArgument &argument, uint32_t bytes, bool exact) {
   return bytes == (number >= INT32_MIN && number <= INT32_MAX ? 4 : 8);
 }
 
-// Which argument each parameter takes; null for those that Triton appends
-// (scratch memory). Triton leaves out the integer 1 unless told not to, CUDA
-// C++ nothing, so every way to leave out ones is tried, fewest parameters
+// Assigns arguments to parameters; null for parameters that Triton appends
+// (scratch memory). Triton omits integers equal to 1 unless told otherwise,
+// CUDA C++ omits nothing. So tries every way to omit ones, fewest parameters
 // without argument first.
 class ParameterMatch {
 public:
@@ -83,7 +83,7 @@ private:
   bool match(size_t next) {
     if (next == arguments.size())
       return result.size() == wanted;
-    // Too few are left to fill the parameters.
+    // Too few arguments remain for the parameters.
     if (result.size() + arguments.size() - next < wanted)
       return false;
     const CaseArgument &argument = arguments[next];
@@ -189,8 +189,8 @@ SimLaunch fromText(const LoadedCase &loaded,
   for (const ArgumentMemory &one : memory)
     if (one.bytes) {
       launch.memory.add(one.name, one.begin, one.bytes, one.written);
-      // A lock holds afterwards what it held before, so it is not listed as
-      // written; a change that stays is found by comparing.
+      // A lock has the same value before and after, so it is not listed as
+      // written. The comparison detects a lasting change.
       launch.memory.ranges.back().atomics = true;
     }
   launch.grid = recorded.grid;
@@ -252,7 +252,7 @@ SimLaunch compiledSimLaunch(const LoadedCase &loaded,
                             const std::vector<ArgumentMemory> &memory,
                             const std::string &device) {
   language::CompileRequest request = simRequest(loaded, device);
-  request.assembler = "none"; // only its PTX runs here
+  request.assembler = "none"; // the simulator executes PTX only
   return simLaunchOf(loaded, memory,
                      *runtime::CompileService::instance().get(request));
 }

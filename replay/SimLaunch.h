@@ -1,4 +1,4 @@
-// replay/SimLaunch.h - a recorded launch made ready for the simulator.
+// replay/SimLaunch.h - prepares a recorded launch for the simulator.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,14 +20,14 @@ struct CompiledKernel;
 
 namespace tessera::cases {
 
-// The pointer arguments of a case, filled with what they held before it.
+// The pointer arguments of a case with their contents before the launch.
 struct CaseMemory {
   std::vector<GuardedBuffer> buffers;
   std::vector<ArgumentMemory> arguments;
 };
 CaseMemory fillMemory(const LoadedCase &loaded);
 
-// All that Module::launch() takes. The memory must outlive it.
+// The arguments of sim::Module::launch(). The memory must outlive it.
 struct SimLaunch {
   sim::Module module;
   std::string kernel = {};
@@ -42,24 +42,25 @@ struct SimLaunch {
   }
 };
 
-// `ptx`: a file, or its name in the case's folder. PTX does not say how much
-// dynamic shared memory a kernel is launched with: it gets all there is. Throws
-// Error when the kernel's parameters do not fit the arguments.
+// Loads PTX for a case. `ptx`: a file, or its name in the case's folder. PTX
+// does not contain the size of dynamic shared memory, so the launch gets the
+// maximum. Throws Error if the kernel's parameters do not fit the arguments.
 SimLaunch simLaunch(const LoadedCase &loaded,
                     const std::vector<ArgumentMemory> &memory,
                     const std::filesystem::path &ptx);
-// What our compiler is asked for the case's kernel on "sim:sm_80" or another
+// Returns the request to compile the case's kernel for "sim:sm_80" or another
 // simulated GPU; warps and stages are the recorded ones unless given. Throws
 // Error.
 language::CompileRequest
 simRequest(const LoadedCase &loaded, const std::string &device,
            std::optional<int64_t> numWarps = std::nullopt,
            std::optional<int64_t> numStages = std::nullopt);
-// What came of such a request, with the shared memory that it asks for.
+// Returns the launch of such a request's code, with the shared memory that the
+// code requires.
 SimLaunch simLaunchOf(const LoadedCase &loaded,
                       const std::vector<ArgumentMemory> &memory,
                       const runtime::CompiledKernel &compiled);
-// Both at once.
+// Compiles a case and returns its launch: simRequest() and simLaunchOf().
 SimLaunch compiledSimLaunch(const LoadedCase &loaded,
                             const std::vector<ArgumentMemory> &memory,
                             const std::string &device);

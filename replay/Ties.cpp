@@ -1,4 +1,4 @@
-// replay/Ties.cpp - indices that may differ where scores nearly tie.
+// replay/Ties.cpp - compares indices that may differ if scores nearly tie.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Compare.h"
@@ -13,11 +13,11 @@ namespace tessera::cases {
 
 namespace {
 
-// Where the scores of each row of indices are.
+// Maps each row of indices to its scores.
 struct Rows {
   int64_t rows = 0, perRow = 1; // of the index tensor
   int64_t choices = 0;          // scores of a row
-  int64_t inner = 1;            // rows that lie interleaved
+  int64_t inner = 1;            // number of interleaved rows
   int64_t offset(int64_t row, int64_t choice) const {
     return (row / inner * choices + choice) * inner + row % inner;
   }
@@ -35,8 +35,8 @@ Rows matchRows(const std::vector<int64_t> &shape,
   const int64_t count = product(shape, 0, shape.size());
   const int64_t all = product(scores, 0, scores.size());
   Rows rows;
-  // One index per row: the shape is that of the scores less one dimension, the
-  // last if it can be.
+  // One index per row: the shape is that of the scores without one dimension,
+  // preferably the last.
   for (size_t axis = scores.size(); axis-- > 0;) {
     std::vector<int64_t> rest = scores;
     rest.erase(rest.begin() + long(axis));
@@ -59,7 +59,7 @@ Rows matchRows(const std::vector<int64_t> &shape,
 
 int64_t indexAt(const Elements &elements, int64_t i) {
   const double value = elements.value(i);
-  // Far beyond any score, and never equal to one.
+  // A value far beyond any score and never equal to one.
   return std::isfinite(value) && std::fabs(value) < 9e15 ? int64_t(value) : -1;
 }
 
@@ -78,7 +78,8 @@ public:
     size = count ? std::sqrt(squares / double(count)) : 0;
   }
 
-  // Position within the row of the first index that is no near tie, or -1.
+  // Returns the position within the row of the first index that is not a near
+  // tie, or -1.
   int64_t check(int64_t row) const {
     const int64_t begin = row * rows.perRow;
     int64_t wrong = -1;
@@ -146,7 +147,7 @@ private:
     for (int64_t i = 0; i < rows.perRow; ++i) {
       const int64_t index = indexAt(got, begin + i);
       const auto found = counts.find(index);
-      // A tie's other index may come once.
+      // The alternative index of a tie may occur once.
       if (++seen[index] > (found == counts.end() ? 1 : found->second))
         return i;
     }

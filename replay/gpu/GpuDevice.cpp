@@ -1,4 +1,5 @@
-// replay/gpu/GpuDevice.cpp - recorded launches on the machine's NVIDIA GPU.
+// replay/gpu/GpuDevice.cpp - runs recorded launches on this machine's NVIDIA
+// GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/gpu/GpuDevice.h"
@@ -20,17 +21,17 @@ language::CompileRequest gpuRequest(const PreparedLaunch &launch,
   options.wideGrid = grid[0] > narrowGrid;
   language::CompileRequest request =
       launch.kernel->compileRequest(launch.args, launch.constexprs, options);
-  request.assembler.clear(); // a simulated GPU reads PTX alone
+  request.assembler.clear(); // only simulated GPUs do without
   return request;
 }
 
-// The arguments of packed code, which has no kernel: by the names in its
-// metadata.
+// Returns an argument of packed code, which comes without a kernel file, by the
+// names in its metadata.
 static Arg argumentFor(const LoadedCase &loaded, const std::string &name,
                        const std::vector<ArgumentMemory> &memory) {
   const CaseArgument *argument = loaded.recorded.find(name);
   if (!argument)
-    return nullptr; // None when it was recorded
+    return nullptr; // recorded as None
   if (argument->kind != ArgumentKind::Pointer) {
     if (!argument->value)
       throw UnsupportedCase("argument `" + name + "` is " + argument->text +

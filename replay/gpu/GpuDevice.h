@@ -1,10 +1,11 @@
-// replay/gpu/GpuDevice.h - recorded launches on the machine's NVIDIA GPU.
+// replay/gpu/GpuDevice.h - runs recorded launches on this machine's NVIDIA GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVIDIA's driver does not work in a process that was forked after it started.
-// Only the process that runs the launches opens the driver (IsolatedItems); the
-// process that watches it calls gpuFacts() and gpuRequest() alone.
+// NVIDIA's driver does not work in a process that was forked after the driver
+// started. So only the process that runs the launches opens the driver
+// (IsolatedItems); the process that watches it may only call gpuFacts() and
+// gpuRequest().
 #pragma once
 
 #include "language/Request.h"
@@ -19,26 +20,27 @@
 
 namespace tessera::cases {
 
-// {"gpu", "compute_capability", "driver", "driver_release", "target", "sms",
-// "peaks"}. Opens the driver in this process. Throws NoGpu, and Error for a
-// driver that is broken.
+// Returns {"gpu", "compute_capability", "driver", "driver_release", "target",
+// "sms", "peaks"}. Opens the driver in this process. Throws NoGpu, and Error
+// for a broken driver.
 Json describeGpu();
-// The same, or {"none": WHY} without a GPU.
+// Returns the same, or {"none": WHY} without a GPU.
 Json describeGpuOrNone();
-// The facts of describeGpu() from a process that ends. Throws likewise.
+// Returns describeGpu() of a temporary process. Throws likewise.
 Json gpuFacts();
 // Throws NoGpu for {"none": WHY}.
 void requireGpu(const Json &facts);
 
-// "580.159.04", the release of NVIDIA's kernel module; empty without one.
+// Returns the release of NVIDIA's kernel module, "580.159.04", or an empty
+// string without one.
 std::string driverRelease();
-// {"clock_sm_mhz", "clock_memory_mhz", "clock_sm_most_mhz", "power_watts",
-// "power_limit_watts", "temperature_celsius", "other_processes"} as nvidia-smi
-// tells; nulls where there is none.
+// Returns {"clock_sm_mhz", "clock_memory_mhz", "clock_sm_most_mhz",
+// "power_watts", "power_limit_watts", "temperature_celsius", "other_processes"}
+// from nvidia-smi; unknown values are null.
 Json gpuState(int ordinal = 0);
 
-// The request for the code of a launch on a GPU, with a cubin where there is a
-// ptxas.
+// Returns the request for the code of a launch on a GPU, with a cubin if ptxas
+// is available.
 language::CompileRequest gpuRequest(const PreparedLaunch &launch,
                                     const std::string &target,
                                     const Grid &grid);
@@ -49,13 +51,12 @@ std::unique_ptr<runtime::CudaLaunch>
 bindOnGpu(const LoadedCase &loaded, const PreparedLaunch &launch,
           const Grid &grid, const std::vector<ArgumentMemory> &memory);
 
-// Runs PreparedLaunch::code on copies of the memory between zones of known
-// bytes.
+// Runs PreparedLaunch::code on copies of the memory between guard zones.
 class GpuDevice : public Device {
 public:
-  // `target`: what compile() compiles for; empty: launches bring their code.
-  // `repeated`: how many more launches must write the same bytes, unless the
-  // case is not deterministic.
+  // `target`: the target of compile(); empty: launches contain their code.
+  // `repeated`: number of additional launches that must write the same bytes,
+  // unless the case is nondeterministic.
   explicit GpuDevice(std::string target, uint32_t repeated = 0)
       : target(std::move(target)), repeated(repeated) {}
 

@@ -1,4 +1,4 @@
-// replay/gpu/GpuFacts.cpp - what the GPU of this machine is.
+// replay/gpu/GpuFacts.cpp - describes this machine's GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/gpu/GpuDevice.h"
@@ -17,8 +17,8 @@ namespace tessera::cases {
 using runtime::cuda::Driver;
 using runtime::cuda::NoGpu;
 
-// "580.159.04" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04
-// ...": the first word that begins with three digits and a dot.
+// Finds "580.159.04" in "NVRM version: NVIDIA UNIX x86_64 Kernel Module
+// 580.159.04 ...": the first word that begins with three digits and a dot.
 std::string driverRelease() {
   std::istringstream words(
       tryReadFile("/proc/driver/nvidia/version").value_or(""));
@@ -74,7 +74,7 @@ Json gpuFacts() {
   return facts;
 }
 
-// What a command writes; none where it fails.
+// Returns the output of a command, or nullopt if it fails.
 static std::optional<std::string> outputOf(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "/usr/bin/env");
   try {

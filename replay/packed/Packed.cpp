@@ -1,4 +1,4 @@
-// replay/packed/Packed.cpp - recorded launches with their GPU code.
+// replay/packed/Packed.cpp - recorded launches packed with their GPU code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/packed/Packed.h"

@@ -1,5 +1,5 @@
-// replay/packed/Packed.h - recorded launches with their GPU code:
-// docs/gpu-check.md.
+// replay/packed/Packed.h - recorded launches packed with their GPU code
+// (docs/gpu-check.md).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,15 +14,15 @@
 
 namespace tessera::cases {
 
-// What to do about a folder that does not read.
+// Hint for a folder that cannot be read.
 inline constexpr const char *packAgain =
     "pack the cases again: tessera pack-cases";
 
-// Code of a kernel in the blobs of a packed folder (PackedTensors.h): {"meta":
-// that of an artifact, "cubin": BLOB, "ptx": BLOB}, one form at least.
-// packCode() gives that for the folder of a case; `withPtx`: also the PTX of
-// code that has a cubin, for a driver that does not take that. readCode()
-// throws Error for anything else; it ignores other members.
+// The code of a kernel in the blobs of a packed folder (PackedTensors.h):
+// {"meta": that of an artifact, "cubin": BLOB, "ptx": BLOB}, with at least one
+// of the two. packCode() writes it for the folder of a case. `withPtx`: adds
+// the PTX even if the code has a cubin, for drivers that reject the cubin.
+// readCode() throws Error for invalid contents; it ignores other members.
 Json packCode(const std::filesystem::path &folder,
               const runtime::CompiledKernel &compiled, bool withPtx);
 runtime::CompiledKernel readCode(const std::filesystem::path &folder,
@@ -32,18 +32,19 @@ runtime::CompiledKernel readCode(const std::filesystem::path &folder,
 void packTarget(const std::filesystem::path &folder, const std::string &target,
                 const runtime::CompiledKernel &compiled, bool tf32 = false);
 
-// The targets of a packed case, in order; none for a case without gpu.json.
-// Throws Error for a gpu.json that is wrong.
+// Returns the targets of a packed case, in order; none for a case without
+// gpu.json. Throws Error for an invalid gpu.json.
 std::vector<std::string> packedTargets(const std::filesystem::path &folder);
-// The newest one that a GPU takes whose own target is `gpu`. Throws Error.
+// Returns the newest packed target that a GPU with the target `gpu` can run.
+// Throws Error.
 std::string newestPackedTarget(const std::filesystem::path &folder,
                                const std::string &gpu);
 runtime::CompiledKernel readPacked(const std::filesystem::path &folder,
                                    const std::string &target);
-// True if fp32 dots that name no precision were compiled as tf32.
+// True if fp32 dots without an explicit precision were compiled as tf32.
 bool packedTf32(const std::filesystem::path &folder);
 
-// Another compiler's code of the same kernel.
+// Another compiler's code for the same kernel.
 struct PeerCode {
   runtime::CompiledKernel compiled;
   uint32_t appended = 0; // null pointers after the arguments
@@ -52,12 +53,12 @@ struct PeerCode {
 std::optional<PeerCode> readPeer(const std::filesystem::path &folder,
                                  const std::string &target);
 
-// A file of a packed case: {"version": 1, "targets": {NAME: ...}, ...}. Without
-// the file it has no targets. Throws Error for members that are not listed, and
-// targets that are none.
+// Reads a file of a packed case: {"version": 1, "targets": {NAME: ...}, ...}. A
+// missing file has no targets. Throws Error for unlisted members and invalid
+// targets.
 Json readTargets(const std::filesystem::path &file,
                  const std::vector<std::string> &members);
-// The names of the targets, in order.
+// Returns the names of the targets, in order.
 std::vector<std::string> targetNames(const Json &file);
 
 } // namespace tessera::cases

@@ -1,4 +1,5 @@
-// replay/packed/PackedTensors.cpp - the tensors of packed cases: each once.
+// replay/packed/PackedTensors.cpp - the tensors of packed cases, each stored
+// once.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/packed/PackedTensors.h"
@@ -85,7 +86,7 @@ std::string writeBlob(const fs::path &blobs, std::string_view bytes) {
 
 std::string readBlob(const fs::path &blobs, const std::string &name,
                      std::optional<size_t> bytes, const std::string &what) {
-  if (!isHex(name)) // it becomes a file's name
+  if (!isHex(name)) // used as a file name
     throw Error(what + ": `" + name + "` is not a hexadecimal number",
                 packAgain);
   const fs::path path = blobs / name;
@@ -99,7 +100,7 @@ std::string readBlob(const fs::path &blobs, const std::string &name,
 std::string deflated(std::string_view text) {
   uLongf size = ::compressBound(text.size());
   std::string result(size, '\0');
-  // Fails for lack of memory only.
+  // Fails only if memory is exhausted.
   if (::compress2(reinterpret_cast<Bytef *>(result.data()), &size,
                   reinterpret_cast<const Bytef *>(text.data()), text.size(),
                   Z_BEST_COMPRESSION) != Z_OK)

@@ -1,5 +1,5 @@
-// replay/packed/PackedTuning.cpp - the configurations of a packed case,
-// compiled.
+// replay/packed/PackedTuning.cpp - compiled candidate configurations of a
+// packed case.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/packed/PackedTuning.h"
@@ -18,7 +18,7 @@ using tune::TuneKey;
 
 namespace {
 
-// Without loss: a dtype does not become a text.
+// Lossless: a dtype does not become a text.
 Json toJson(const Constexprs &constexprs) {
   Json json = Json::object();
   for (const auto &[name, value] : constexprs)

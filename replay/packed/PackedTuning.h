@@ -1,4 +1,5 @@
-// replay/packed/PackedTuning.h - the configurations of a packed case, compiled.
+// replay/packed/PackedTuning.h - compiled candidate configurations of a packed
+// case.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -31,7 +32,7 @@ struct PackedTuning {
   int64_t tokens = 0; // LaunchOptions::sequence of the recording
   // The first is the kernel's default configuration.
   std::vector<PackedCandidate> candidates;
-  // What cannot be tried, with the reason.
+  // Configurations that cannot be tried, with the reason.
   std::vector<std::pair<tune::TuneChoice, std::string>> leftOut;
 };
 
@@ -39,11 +40,11 @@ struct PackedTuning {
 void packTuning(const std::filesystem::path &folder, const std::string &target,
                 const PackedTuning &tuning);
 
-// Nullopt where the case has no tuning.json or that does not have the target.
-// Throws Error for one that is wrong.
+// Returns a target's candidates, or nullopt if tuning.json is missing or does
+// not contain the target. Throws Error for an invalid file.
 std::optional<PackedTuning> readTuning(const std::filesystem::path &folder,
                                        const std::string &target);
-// In order; none for a case without tuning.json.
+// Returns the targets in order; none for a case without tuning.json.
 std::vector<std::string> tuningTargets(const std::filesystem::path &folder);
 
 } // namespace tessera::cases
