@@ -1,4 +1,4 @@
-// ops/Attention.h - attention of a pattern, for programs that use LibTorch.
+// ops/Attention.h - attention of a pattern, for C++ programs that use LibTorch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,34 +13,34 @@
 
 namespace tessera {
 
-/// What a pattern takes besides queries, keys and values.
+/// Inputs of a pattern in addition to queries, keys and values.
 struct AttentionOptions {
   std::string parameters;                ///< "window=32, first=4"
   std::optional<at::Tensor> learned;     ///< [learned numbers, query heads]
   std::optional<at::Tensor> perSequence; ///< int32 [values, sequences]
-  /// Of a pattern with an indexer: [T, lists, heads, dim], [T, dim] and
-  /// [T, lists, heads].
+  /// For a pattern with an indexer: [T, lists, heads, dim], [T, dim] and [T,
+  /// lists, heads].
   std::optional<at::Tensor> indexQ, indexK, indexWeights;
-  /// Of a pattern whose streams have gates: [T, key heads, streams].
+  /// For a pattern with gated streams: [T, key heads, streams].
   std::optional<at::Tensor> gateLogits;
   std::optional<double> scale; ///< Of the scores; 1 / sqrt(D) by default.
 };
 
 struct AttentionResult {
   at::Tensor o; ///< [T, query heads, E]
-  /// fp32 [query heads, T], natural logarithm; [0] where streams have gates.
+  /// fp32 [query heads, T], natural logarithm; [0] if streams have gates.
   at::Tensor lse;
   at::Tensor indices;   ///< int32 [lists, T, top]; [0, T, 0] without select.
   at::Tensor indexLoss; ///< fp32 [T]; [0] without an indexer.
 };
 
 /// Returns the attention of the pattern whose file is `pattern`
-/// (docs/patterns.md) to packed sequences: q [T, query heads, D], k and v
-/// [T, key heads, D or E], with the heads of each stream one after another;
-/// sequence b is rows cuSeqlens[b] to
-/// cuSeqlens[b + 1] - 1, int32, and `maxSeqlen` bounds their lengths. The
-/// result has gradients where the inputs ask for them. Throws c10::Error for a
-/// wrong argument, and where libtessera_torch.so is not loaded.
+/// (docs/patterns.md) on packed sequences: q [T, query heads, D], k and v [T,
+/// key heads, D or E], with the heads of each stream one after another.
+/// Sequence b is rows cuSeqlens[b] to cuSeqlens[b + 1] - 1, int32, and
+/// `maxSeqlen` bounds their lengths. The result has gradients if the inputs
+/// require them. Throws c10::Error for an invalid argument, and if
+/// libtessera_torch.so is not loaded.
 inline AttentionResult attention(const at::Tensor &q, const at::Tensor &k,
                                  const at::Tensor &v,
                                  const at::Tensor &cuSeqlens, int64_t maxSeqlen,

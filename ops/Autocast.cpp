@@ -14,9 +14,9 @@ namespace autocast_op {
 
 using torch::CppFunction;
 
-// Queries, keys and values, whose products tensor cores make, and the two
-// factors of a linear layer; gates, filters, lse and what is learned besides
-// keep their types.
+// True for arguments that autocast converts: queries, keys and values, which
+// tensor cores multiply, and the two factors of a linear layer. Gates, filters,
+// lse and other learned tensors keep their types.
 bool isOperand(std::string_view name) {
   return name == "q" || name == "k" || name == "v" || name.starts_with("k_") ||
          name.starts_with("v_") || name == "extra_k" || name == "extra_v" ||
@@ -24,7 +24,7 @@ bool isOperand(std::string_view name) {
 }
 bool isFilter(std::string_view name) { return name.ends_with("_filter"); }
 
-// Runs the op without autocast on arguments of which `cast` makes others.
+// Runs the op without autocast, on arguments that `cast` converts.
 template <c10::DeviceType device, typename Cast>
 void withArguments(const c10::OperatorHandle &op, torch::jit::Stack *stack,
                    const Cast &cast) {
@@ -49,7 +49,7 @@ void narrowOperands(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
       });
 }
 
-// The branches of a gated sum may come from different places.
+// The branches of a gated sum may have different types.
 template <c10::DeviceType device>
 void widenBranches(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const size_t first = stack->size() - op.schema().arguments().size();

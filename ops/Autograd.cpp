@@ -1,4 +1,4 @@
-// ops/Autograd.cpp - ops without a gradient of their own.
+// ops/Autograd.cpp - autograd kernels of ops without a gradient.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -34,8 +34,8 @@ void withoutGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
-// Runs an op that has no gradient below autograd, and refuses to
-// differentiate it (double backward).
+// Runs an op without a gradient below autograd, and rejects its differentiation
+// (double backward).
 void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
                     torch::jit::Stack *stack) {
   if (at::GradMode::is_enabled() && anyRequiresGrad(op, *stack))

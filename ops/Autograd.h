@@ -1,4 +1,4 @@
-// ops/Autograd.h - what the differentiable ops share.
+// ops/Autograd.h - shared code of the differentiable ops.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,8 +18,8 @@ namespace tessera::runtime {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The op tessera::NAME with the given C++ signature, for calls that must pass
-// through the dispatcher.
+// Returns the op tessera::NAME with the given C++ signature, for calls that
+// must pass through the dispatcher.
 template <typename Signature>
 c10::TypedOperatorHandle<Signature> findOp(const char *name) {
   return c10::Dispatcher::singleton()
@@ -27,9 +27,9 @@ c10::TypedOperatorHandle<Signature> findOp(const char *name) {
       .typed<Signature>();
 }
 
-// save_for_backward() keeps the tensors among an op's arguments, and an IValue
-// the others: the tensor of an argument, the argument without its tensor, and
-// the argument again.
+// Splits an argument for the backward pass: save_for_backward() stores the
+// tensor, an IValue the rest. The functions return the tensor of an argument,
+// the argument without its tensor, and the restored argument.
 template <typename T>
 at::Tensor tensorOf(const T &argument) {
   if constexpr (std::is_same_v<T, at::Tensor>)
@@ -51,8 +51,8 @@ T withTensor(const T &argument, const at::Tensor &tensor) {
     return argument;
 }
 
-// The arguments of an attention op that receive a gradient after q, k and v:
-// Op::differentiable, their indices among Extra of AttentionFunction.
+// Returns the arguments of an attention op that receive a gradient after q, k
+// and v: Op::differentiable, as indices among Extra of AttentionFunction.
 template <typename Op>
 constexpr auto differentiableArguments() {
   if constexpr (requires { Op::differentiable; })
@@ -80,7 +80,7 @@ struct AttentionFunction
                              const at::Tensor &, const at::Tensor &,
                              const at::Tensor &, const at::Tensor &,
                              const at::Tensor &, Extra...);
-  // A view of text does not outlive the call.
+  // Stores strings: a string view does not outlive the call.
   using Kept =
       std::tuple<std::conditional_t<std::is_same_v<Extra, c10::string_view>,
                                     std::string, std::decay_t<Extra>>...>;
@@ -89,7 +89,7 @@ struct AttentionFunction
                                const at::Tensor &k, const at::Tensor &v,
                                Extra... extra) {
     at::AutoDispatchBelowADInplaceOrView below;
-    // Their backward asks whether lse has a gradient.
+    // Their backward pass checks whether lse has a gradient.
     if constexpr (differentiable.size() > 0)
       ctx->set_materialize_grads(false);
     static const auto op = findOp<Forward>(Op::name);

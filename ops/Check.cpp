@@ -1,5 +1,5 @@
-// ops/Check.cpp - argument checks of the ops, with messages that say what to
-// do.
+// ops/Check.cpp - checks the arguments of the ops; messages tell the user what
+// to pass.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Check.h"

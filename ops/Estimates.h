@@ -1,5 +1,5 @@
-// ops/Estimates.h - what ops need for given shapes, for whoever plans a run
-// without LibTorch: memory, and which of two kernels they launch.
+// ops/Estimates.h - memory of ops and choice between kernels for given shapes;
+// for planning a run without LibTorch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -49,7 +49,7 @@ inline int64_t onePassShares(int64_t keyHeads, int64_t sequences,
   return headSlices(keyDim).tail == 0 && shares <= most ? shares : 0;
 }
 
-// Returns the bytes of the sums of so many shares: the gradients of keys and
+// Returns the bytes of the sums of `shares` shares: the gradients of keys and
 // values in fp32.
 inline double onePassBytes(int64_t shares, int64_t tokens, int64_t keyHeads,
                            int64_t keyDim, int64_t valueDim) {
@@ -57,10 +57,10 @@ inline double onePassBytes(int64_t shares, int64_t tokens, int64_t keyHeads,
          double(keyDim + valueDim);
 }
 
-// Programs of each tile of compressed keys in the backward pass on a GPU, each
-// with a part of the tokens: one for every kPartTokens tokens, at most
-// kMostParts, which fill a GPU and take scratch memory of the size of dk and dv
-// of all tokens in bf16.
+// Returns the number of programs per tile of compressed keys in the backward
+// pass on a GPU; each handles a chunk of the tokens. One per kPartTokens
+// tokens, at most kMostParts, which fill a GPU. Their scratch memory has the
+// size of dk and dv of all tokens in bf16.
 constexpr int64_t kPartTokens = 256, kMostParts = 8;
 inline int64_t compressedPartsOnGpu(int64_t maxSeqlen) {
   return std::clamp<int64_t>((maxSeqlen + kPartTokens - 1) / kPartTokens, 1,

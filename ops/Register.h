@@ -5,15 +5,15 @@
 
 #include <torch/library.h>
 
-// The kernels of the op tessera::NAME: `device` runs on CPU and CUDA tensors,
-// `meta` infers the results' shapes.
+// Registers the kernels of the op tessera::NAME: `device` runs on CPU and CUDA
+// tensors, `meta` infers the results' shapes.
 #define TESSERA_OP(name, device, meta)                                         \
   TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(name, device); }                \
   TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(name, device); }               \
   TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(name, meta); }                 \
   static_assert(true)
 
-// The same for an op with a gradient, which `autograd` records.
+// Registers an op with a gradient, which `autograd` records.
 #define TESSERA_AUTOGRAD_OP(name, device, meta, autograd)                      \
   TESSERA_OP(name, device, meta);                                              \
   TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl(name, autograd); }         \

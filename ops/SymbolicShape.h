@@ -1,5 +1,5 @@
-// ops/SymbolicShape.h - checks of ops that consist of other ops, which a
-// compiler traces with symbols as sizes.
+// ops/SymbolicShape.h - checks for composite ops, which a compiler may trace
+// with symbolic sizes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tessera::runtime {
 
-// checkShape() for a tensor whose sizes may be symbols.
+// Like checkShape(), for a tensor whose sizes may be symbolic.
 inline void checkSymbolicShape(const char *op, const char *name,
                                const at::Tensor &tensor,
                                c10::SymIntArrayRef shape, const char *meaning) {
@@ -16,7 +16,7 @@ inline void checkSymbolicShape(const char *op, const char *name,
                 tensor.sym_sizes(), " and must have ", shape, " = ", meaning);
 }
 
-// Whether a compiler traces the program with it: it does not have numbers.
+// True if a compiler is tracing with this tensor, so that it has no data.
 inline bool isTraced(const at::Tensor &tensor) {
   return tensor.unsafeGetTensorImpl()->is_python_dispatch();
 }

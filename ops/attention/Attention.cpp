@@ -1,5 +1,5 @@
-// ops/attention/Attention.cpp - what the four attention ops share: shapes,
-// outputs, launches.
+// ops/attention/Attention.cpp - shapes, outputs and launches that the four
+// attention ops share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/Attention.h"
@@ -33,7 +33,7 @@ void applyArguments(Launch &launch, const Attention &a, const Branch &branch) {
 
 namespace {
 
-// Of a backward kernel whose other constants are set.
+// Sets the tiles of a backward kernel whose other constants are set.
 void applyTiles(Launch &launch, const Attention &a, const Branch &branch,
                 bool keys) {
   if (!branch.ownTiles && !isHeavy(a))
@@ -84,16 +84,16 @@ void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven) {
 }
 
 Constants wideTiles(const Attention &a, bool keys) {
-  constexpr int64_t wide = 128; // columns of keys; more spill
-  // 80 rows of 2 KiB, heads of 256: 160 of the 163 KiB that a block of sm_80
-  // has. A kernel by rows needs its keys' tile once.
+  constexpr int64_t wide = 128; // columns of keys; wider ones spill
+  // 80 rows of 2 KiB for heads of 256: 160 of the 163 KiB of a block on sm_80.
+  // A kernel tiled over rows holds one tile of keys.
   if (isHeavy(a))
     return {{"BM", 32}, {"BN", keys && a.group > kLeastTileRows ? 16 : 32}};
   if (a.keyDim <= wide || a.group > kLeastTileRows || takesCpuKernels(a.q))
     return {};
   if (!keys)
     return {{"BM", 64}, {"BN", 64}};
-  // Where 16 rows are whole tokens without idle ones.
+  // If 16 rows are complete tokens without idle rows.
   if (16 % a.group == 0)
     return {{"BM", 16}, {"BN", 64}};
   return {{"BM", 64}, {"BN", 32}};

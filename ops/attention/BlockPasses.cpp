@@ -19,7 +19,7 @@ constexpr const char *file = "kernels/nsa/select_blocks.py";
 
 constexpr int64_t kFewHeads = 2;
 
-// A program's tokens: so many that each block has on average kListedTokens of
+// Tokens of a program: enough that each block has on average kListedTokens of
 // them, if selections differ, and a multiple of a tile of the inverse index.
 constexpr int64_t kListedTokens = 64, kLeastSpan = 256, kMostSpan = 1 << 20;
 

@@ -8,18 +8,19 @@
 
 namespace tessera::runtime {
 
-// Whether this is faster than a program for each token: on a CPU, where the
-// heads of a list are few and so are the rows of a token's products.
+// True if this is faster than a program per token: on a CPU, if a list has few
+// heads and a token's products few rows.
 bool visitsBlocks(const Attention &listed);
 
-// Whether so small blocks are to be gathered in super-blocks, and the selection
-// of super-blocks: at most 16 tokens each, in ascending order.
+// needsSuperBlocks() is true if blocks of this size should be grouped.
+// superBlocks() returns the selection of super-blocks of at most 16 tokens, in
+// ascending order.
 bool needsSuperBlocks(int64_t block);
 Selection superBlocks(const Attention &listed, const Selection &of);
 
-// As selectedForward() and the first half of selectedGradients(). The forward
-// pass takes fp32 [lists, T, G, E] of memory, and dq [T, Hq, D] if it has
-// another type than fp32.
+// Like selectedForward() and the dq half of selectedGradients(). The forward
+// pass needs fp32 [lists, T, G, E] of scratch memory, and dq needs [T, Hq, D]
+// unless its type is fp32.
 void blocksForward(const Attention &a, const Selection &of, const Output &to);
 void blocksDq(const Attention &a, const Selection &of,
               const InverseIndex &inverse, const RowGradient &rows,

@@ -1,5 +1,5 @@
-// ops/attention/BranchSums.cpp - dk and dv of the compressed and of the
-// selected branch where several programs make them: the launch that adds up.
+// ops/attention/BranchSums.cpp - sums the partial dk and dv of the compressed
+// and selected branches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/BranchSums.h"
@@ -25,8 +25,7 @@ void chunkArguments(Launch &launch, const ListChunks &chunks) {
   launch.constant("CHUNK", chunks.chunk);
 }
 
-// The names of the sums and of the gradients differ where both branches are
-// added up.
+// The names of sums and gradients differ if both branches are summed.
 void partArguments(Launch &launch, const CompressedParts &parts,
                    const char *sums, const char *dk, const char *dv) {
   launch.tensor(sums, parts.part).rows(dk, parts.dk).rows(dv, parts.dv);

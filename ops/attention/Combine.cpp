@@ -39,7 +39,7 @@ void check(const char *op, const Tensor &cmp, const Tensor &sel,
   TESSERA_CHECK(tau > 0, op, "tau is ", tau, " and must be positive");
 }
 
-// The kernels take one pair of strides for the three branches.
+// The kernels take one pair of strides for all three branches.
 void shareStrides(Tensor &cmp, Tensor &sel, Tensor &win) {
   if (cmp.stride(2) == 1 && cmp.strides() == sel.strides() &&
       cmp.strides() == win.strides())

@@ -142,7 +142,7 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   checkBlocks(op, length, stride);
   checkInt32(op, "cu_seqlens", cuSeqlens);
   checkRank(op, "cu_seqlens", cuSeqlens, 1);
-  // Where the tensor is: no length comes to the host.
+  // Computed on the tensor's device, without a copy to the host.
   Tensor out = at::zeros(cuSeqlens.sizes(), cuSeqlens.options());
   const Tensor tokens = cuSeqlens.diff();
   const Tensor blocks =
@@ -151,7 +151,7 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   return out;
 }
 
-// The same without waiting for the lengths.
+// Returns the same without waiting for the lengths.
 Tensor offsetsOnDevice(const Tensor &cuSeqlens, int64_t length,
                        int64_t stride) {
   const char *op = "compressed_offsets";

@@ -1,4 +1,4 @@
-// ops/attention/Compress.h - what the ops of NSA's compression share.
+// ops/attention/Compress.h - code that the ops of NSA's compression share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,16 +8,17 @@
 
 namespace tessera::runtime {
 
-// x: [T, heads, size]; weight: [length, size], or none for the mean. rows:
-// compressed ones, which `name` says to the user. Throws ValueError.
+// Checks x, [T, heads, size], and weight, [length, size], which is absent for
+// the mean. `rows` is the number of compressed rows, which messages call
+// `name`. Throws ValueError.
 void checkCompression(const char *op, const at::Tensor &x,
                       const std::optional<at::Tensor> &weight,
                       const at::Tensor &cuSeqlens, const at::Tensor &cuCmp,
                       int64_t maxSeqlen, int64_t length, int64_t stride,
                       const char *name, int64_t rows);
 
-// Gradient of the contiguous weight [length, size], from that of the compressed
-// rows; both tensors have unit last strides.
+// Returns the gradient of the contiguous weight [length, size] from that of the
+// compressed rows; both tensors have unit last strides.
 at::Tensor filterGradient(const at::Tensor &grad, const at::Tensor &x,
                           const at::Tensor &weight, const at::Tensor &cuSeqlens,
                           const at::Tensor &cuCmp, int64_t maxSeqlen,

@@ -20,9 +20,10 @@ using Triple = std::tuple<Tensor, Tensor, Tensor>;
 constexpr const char *name = "nsa_compressed_selection";
 constexpr const char *decodeName = "decode_compressed";
 
-// Programs that walk the tiles of all heads, each with block sums of its own:
-// two for each multiprocessor, so that all run at once and what they keep stays
-// small. Where no GPU is at hand: those of an A100.
+// Returns the number of programs, each of which visits tiles of all heads and
+// has separate block sums. Two per multiprocessor, so that all run concurrently
+// and their scratch memory stays small. Without a GPU, assumes an A100's
+// multiprocessors.
 int64_t programsOf(const Tensor &q) {
   const int64_t multiprocessors = multiprocessorsOf(q);
   return 2 * (multiprocessors > 0 ? multiprocessors : 108);
@@ -129,8 +130,8 @@ Triple meta(const Tensor &q, const Tensor &k, const Tensor &v,
                            cuSeqlens.options())};
 }
 
-// How many rows apart the sequences of a cache [B, Hkv, capacity, size] begin,
-// 0 where that is no whole number.
+// Returns the distance in rows between sequences of a cache [B, Hkv, capacity,
+// size], or 0 if it is not an integer.
 int64_t rowsApart(const Tensor &x) {
   if (x.stride(3) != 1 || x.stride(2) <= 0 || x.stride(0) % x.stride(2) != 0)
     return 0;

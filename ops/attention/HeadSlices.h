@@ -1,4 +1,4 @@
-// ops/attention/HeadSlices.h - head sizes as powers of two.
+// ops/attention/HeadSlices.h - splits head sizes into powers of two.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,9 +15,9 @@ inline int64_t nextPowerOfTwo(int64_t value) {
   return power;
 }
 
-// A head size as one or two powers of two that cover it, 192 = 128 + 64. The
-// tail is 0 where it would save nothing, else at least 16: tensor cores have no
-// smaller tile.
+// A head size split into one or two powers of two that cover it, 192 = 128 +
+// 64. The tail is 0 if it would save nothing, else at least 16, the smallest
+// tile of tensor cores.
 struct HeadSlices {
   int64_t first, tail;
 };

@@ -19,13 +19,14 @@ struct StreamArguments {
   std::optional<double> scale;
 };
 
-// Checked arguments. Each stream is a pass of kernels with its own output and
-// lse, which one launch merges. In the backward pass the kernels of each stream
-// take the joint lse and delta, and so make the gradients of the joint softmax.
+// Checked arguments. Each stream is a separate kernel pass with its own output
+// and lse; one launch merges them. In the backward pass the kernels of each
+// stream receive the joint lse and delta, so they compute the gradients of the
+// joint softmax.
 struct KeyStreams {
   Attention attention; // of k and v, all heads of a key head in a group
-  // The selected stream: its attention has a key head for each list. Without
-  // the keys of the window, which the window's stream contains.
+  // The selected stream; its attention has a key head per list. It excludes the
+  // keys of the window, which the window's stream contains.
   Attention listed;
   Selection selection;
   int64_t window;
@@ -44,10 +45,11 @@ KeyStreams checkStreams(const char *op, const at::Tensor &q,
                         const at::Tensor &k, const at::Tensor &v,
                         const StreamArguments &arguments);
 
-// (o, lse [Hq, T]) as the op returns them.
+// Returns the op's results (o, lse [Hq, T]).
 std::tuple<at::Tensor, at::Tensor> streamsForward(const KeyStreams &streams);
 
-// Those of sink, extraK and extraV are empty where the argument is missing.
+// The gradients. Those of sink, extraK and extraV are undefined if the argument
+// is missing.
 struct StreamGradients {
   at::Tensor q, k, v, sink, extraK, extraV;
 };

@@ -1,5 +1,5 @@
-// ops/attention/OrderedBackward.h - attention's backward pass in one kernel of
-// a GPU.
+// ops/attention/OrderedBackward.h - attention's backward pass as a single GPU
+// kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,15 +8,14 @@
 
 namespace tessera::runtime {
 
-// Returns whether the backward pass of `a` is one kernel that computes all
-// gradients with five products of matrices
-// (kernels/attention/backward_ordered.py), and not two kernels with seven. That
-// goes by fitsOrderedBackward() and fillsOrderedBackward() (ops/Estimates.h),
-// or by TESSERA_BACKWARD_PRODUCTS. Throws Error for other values of the
-// variable than 5, 7 and 0.
+// True if the backward pass of `a` is one kernel with five matrix products
+// (kernels/attention/backward_ordered.py) instead of two kernels with seven.
+// Decided by fitsOrderedBackward() and fillsOrderedBackward()
+// (ops/Estimates.h), or by TESSERA_BACKWARD_PRODUCTS. Throws Error if the
+// variable is not 5, 7 or 0.
 bool takesOrderedBackward(const Attention &a, int64_t parts = 1);
 
-// Returns memory for the sum of dq / scale, fp32 [T, Hq, D], not initialized.
+// Returns uninitialized memory for the sum of dq / scale, fp32 [T, Hq, D].
 at::Tensor emptyQuerySum(const Attention &a);
 
 // Returns the sum times the scale in the type of q.

@@ -1,4 +1,4 @@
-// ops/attention/PatternCall.h - one call of tessera::attention, and the parts
+// ops/attention/PatternCall.h - one call of tessera::attention, and the steps
 // of the op.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -34,34 +34,35 @@ struct PatternCall {
   std::optional<at::Tensor> sink() const;
 };
 
-// What attention gives, and with a selection what it selected.
+// Results of attention, and with a selection the selected blocks.
 struct PatternOutput {
   at::Tensor o, lse;
   at::Tensor indices; // int32 [lists, T, top]; noIndices() without a selection
   at::Tensor indexLoss; // fp32 [T]; noLoss() without an indexer
 };
 
-// Throws c10::ValueError unless the arguments of an indexer are there exactly
-// if the pattern has one.
+// Throws c10::ValueError unless the indexer's arguments are present exactly if
+// the pattern has an indexer.
 void checkIndexer(const PatternCall &call,
                   const language::Selection &selection);
 
-// The divergence of the indexer's distribution over the selected keys from the
-// attention's, fp32 [T]. Only the indexer receives its gradient. `k` are the
-// keys of the list's blocks, `indexK` [T, width] the indexer's, `tokens` int32
-// [lists, T, top] the token of each block that gave the block its score.
+// Returns the divergence of the indexer's distribution over the selected keys
+// from the attention's, fp32 [T]. Only the indexer receives its gradient. `k`
+// are the keys of the list's blocks, `indexK` [T, width] the indexer's.
+// `tokens`, int32 [lists, T, top], is the token of each block that determined
+// the block's score.
 at::Tensor indexerLoss(const PatternCall &call, int64_t block,
                        const at::Tensor &k, const at::Tensor &indexK,
                        const at::Tensor &lse, const at::Tensor &indices,
                        const at::Tensor &tokens);
 
-// A pattern with select(...) and one stream.
+// Runs a pattern with select(...) and one stream.
 PatternOutput selectedPattern(const PatternCall &call,
                               const language::Selection &selection);
-// The same by the kernels that are derived from the pattern.
+// Does the same with the kernels derived from the pattern.
 PatternOutput derivedLists(const PatternCall &call,
                            const language::Selection &selection);
-// A pattern with streams(...).
+// Runs a pattern with streams(...).
 PatternOutput streamsPattern(const PatternCall &call,
                              const language::Selection &selection);
 

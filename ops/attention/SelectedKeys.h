@@ -20,20 +20,20 @@ struct InverseIndex {
   int64_t tiles, tileTokens;
 };
 
-// `onCpu`: with tiles that suit a CPU.
+// Inverts a selection. `onCpu`: uses tile sizes for a CPU.
 InverseIndex invert(const Attention &a, const Selection &of, bool onCpu);
-// Throws c10::ValueError if the index cannot number so many entries of each
-// token in 32 bits, with super-blocks of so many tokens.
+// Throws c10::ValueError if the index cannot number `entries` entries per token
+// in 32 bits, with super-blocks of `superBlock` tokens.
 void checkSortedEntries(const Attention &a, int64_t superBlock,
                         int64_t entries);
 
-// Rows and keys of a tile for super-blocks.
+// Returns rows and keys of a tile for super-blocks.
 Constants superTiles(const Attention &a);
 
-// How many tokens of a block's list one program takes: half of the mean n * l'
-// of a list, down to a power of two, and at least 64. There is less than one
-// chunk of that many tokens for each block and half of its mean, so that no
-// chunk is longer than 1.5 times their mean, whatever the indices are.
+// Returns how many tokens of a block's list one program processes: half of the
+// mean n * l' of a list, rounded down to a power of two, at least 64. There is
+// less than one chunk of that many tokens for each block and half of its mean,
+// so that no chunk is longer than 1.5 times their mean, for any indices.
 int64_t chunkTokens(int64_t selected, int64_t selectionLength);
 
 // dk and dv of a.k and a.v; `of` may have several lists for each key head,

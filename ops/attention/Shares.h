@@ -1,4 +1,5 @@
-// ops/attention/Shares.h - gradients that several programs add up apart.
+// ops/attention/Shares.h - gradients that several programs accumulate
+// separately.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,12 +13,12 @@ namespace tessera::runtime {
 // Returns onePassShares() for tensors of the CPU, else 0.
 int64_t attentionShares(const Attention &a);
 
-// Memory for what `shares` programs contribute to the gradient of x
-// [T, H, width]: fp32 [shares * T, H, width], not initialized.
+// Returns uninitialized memory for the contributions of `shares` programs to
+// the gradient of x [T, H, width]: fp32 [shares * T, H, width].
 at::Tensor emptyShares(const at::Tensor &x, int64_t shares);
 
-// Returns the sum of the shares in the type of x, added in ascending order:
-// at::sum() promises none.
+// Returns the sum of the shares in the type of x, added in ascending order;
+// at::sum() does not guarantee an order.
 at::Tensor sumOfShares(const at::Tensor &shares, const at::Tensor &x);
 
 } // namespace tessera::runtime

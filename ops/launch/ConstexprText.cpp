@@ -77,7 +77,7 @@ std::optional<int64_t> takeOption(const char *op, const char *name,
   return value;
 }
 
-// What is wrong, without places in a text that nobody wrote.
+// Returns the message without places: they refer to generated text.
 std::string messageOf(const Error &error) {
   const auto *compile = dynamic_cast<const CompileError *>(&error);
   return compile && !compile->diagnostics.empty()

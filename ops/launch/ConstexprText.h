@@ -1,4 +1,4 @@
-// ops/launch/ConstexprText.h - constexprs of a launch as text.
+// ops/launch/ConstexprText.h - parses constexprs of a launch from text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,8 +15,8 @@ namespace tessera::runtime {
 // a tuple. Throws c10::ValueError that begins with tessera::OP.
 Constexprs parseConstexprs(const char *op, std::string_view text);
 
-// Takes `num_warps` and `num_stages` out of constexprs: options of the launch.
-// Throws c10::ValueError for what they cannot be.
+// Moves `num_warps` and `num_stages` from the constexprs to the launch options.
+// Throws c10::ValueError for invalid values.
 LaunchOptions takeOptions(const char *op, Constexprs &constexprs);
 
 } // namespace tessera::runtime

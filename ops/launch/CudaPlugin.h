@@ -1,12 +1,12 @@
-// ops/launch/CudaPlugin.h - what needs libtorch_cuda: a separate library,
-// loaded where a GPU is.
+// ops/launch/CudaPlugin.h - code that needs libtorch_cuda: a separate library,
+// loaded on machines with a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// libtessera_torch.so is linked without torch's CUDA libraries, since it also
-// runs where there are none. libtessera_torch_cuda.so beside it is linked with
-// them and gives the one object below. A program that wants it links the
-// archive tessera_torch_plugin; libtessera_torch.so shows no functions.
+// libtessera_torch.so also runs on machines without torch's CUDA libraries, so
+// it does not link them. libtessera_torch_cuda.so, in the same folder, links
+// them and exports the object below. Programs that need it link the archive
+// tessera_torch_plugin, because libtessera_torch.so exports no functions.
 #pragma once
 
 #include <c10/util/intrusive_ptr.h>
@@ -26,16 +26,17 @@ class Store;
 
 namespace tessera::runtime {
 
-// Torch's own errors come through as c10::Error.
+// The functions that need libtorch_cuda. Torch's errors pass through as
+// c10::Error.
 class CudaPlugin {
 public:
-  // Of this interface; the library gives nothing to a caller of another one.
+  // Version of this interface; the library returns null for another one.
   static constexpr int version = 1;
 
   virtual ~CudaPlugin() = default;
 
-  // What torch's caching allocator holds of a GPU. Bytes; `most`: since the
-  // start or resetMost().
+  // Memory of torch's caching allocator on a GPU, in bytes. `most`: maximum
+  // since the start or resetMost().
   struct Memory {
     int64_t allocated = 0, mostAllocated = 0; // by tensors
     int64_t reserved = 0, mostReserved = 0;   // from the driver
@@ -44,24 +45,24 @@ public:
   };
   virtual Memory memory(int gpu) const = 0;
   virtual void resetMost(int gpu) const = 0;
-  // Gives what no tensor uses back to the driver.
+  // Returns unused memory to the driver.
   virtual void releaseUnused() const = 0;
 
   // The launches of a step as one CUDA graph.
   class Graph {
   public:
     virtual ~Graph() = default;
-    // Runs `step` once, on a stream of its own, and keeps what it launches
-    // instead of running it; a step that ran before compiles and loads nothing.
-    // What the step throws is thrown on, and there is no graph then. Memory of
-    // the step's tensors belongs to the graph.
+    // Captures `step`: runs it once on a separate stream and records its
+    // launches instead of executing them. If the step has run before, nothing
+    // is compiled or loaded. Rethrows exceptions of the step; then the graph is
+    // empty. The graph owns the memory of the step's tensors.
     virtual void capture(const std::function<void()> &step) = 0;
-    // Puts it all on torch's current stream. After capture().
+    // Enqueues the graph on torch's current stream. Requires capture().
     virtual void replay() = 0;
   };
   virtual std::unique_ptr<Graph> graph(int gpu) const = 0;
 
-  // A process group of NCCL, for ranks 0 to size - 1 that share the store.
+  // Creates an NCCL process group of ranks 0 to size - 1 that share the store.
   virtual c10::intrusive_ptr<c10d::Backend>
   nccl(c10::intrusive_ptr<c10d::Store> store, int rank, int size,
        std::chrono::milliseconds timeout) const = 0;
@@ -69,23 +70,23 @@ public:
 
 struct CudaPluginState {
   const CudaPlugin *plugin = nullptr;
-  std::string why; // there is none, and what is lost by that
+  std::string why; // why it is missing, and the consequences
 };
 
-// Loads the library from a file, whatever GPU there is.
+// Loads the library from a file, with or without a GPU.
 CudaPluginState loadCudaPlugin(const std::filesystem::path &file);
 
-// That of the process, loaded at the first call where the driver has a GPU,
-// from the folder of the program or library that calls, or from lib/ beside
-// that folder.
+// Returns the plug-in of the process. If the driver has a GPU, the first call
+// loads it from the folder of the calling program or library, or from lib/ in
+// that folder's parent.
 const CudaPluginState &cudaPlugin();
 
-// The same, for `purpose` ("NCCL"). Throws Error where there is none.
+// Returns the plug-in for `purpose` ("NCCL"). Throws Error if it is missing.
 const CudaPlugin &requireCudaPlugin(std::string_view purpose);
 
 } // namespace tessera::runtime
 
-// What the library exports: null for another version than its own.
+// The library's export: null if the versions differ.
 extern "C" __attribute__((visibility("default")))
 const tessera::runtime::CudaPlugin *
 tessera_torch_cuda_plugin(int version);

@@ -1,4 +1,4 @@
-// ops/launch/EmptyTensor.h - memory for what ops return.
+// ops/launch/EmptyTensor.h - memory for the results of ops.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,10 +7,9 @@
 
 namespace tessera::runtime {
 
-/// at::empty(), for results that a kernel writes whole. On the CPU from 4 MiB
-/// on the system is asked for huge pages: new memory comes a page at a time, as
-/// it is written first, and 8,192 page faults of 4 KiB take longer than a
-/// kernel that fills 32 MiB.
+/// Like at::empty(), for results that a kernel writes completely. On the CPU,
+/// requests huge pages from 4 MiB on: the 8,192 page faults of 4 KiB pages take
+/// longer than a kernel that fills 32 MiB.
 at::Tensor emptyTensor(at::IntArrayRef sizes, const at::TensorOptions &options);
 
 } // namespace tessera::runtime

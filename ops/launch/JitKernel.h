@@ -1,4 +1,4 @@
-// ops/launch/JitKernel.h - kernels that come as text, known by a number.
+// ops/launch/JitKernel.h - kernels given as text and identified by a number.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,12 +19,12 @@ public:
       : kernel(std::move(kernel)), order(order),
         constexprs(std::move(constexprs)), options(options) {}
 
-  // Made at the first launch on a device.
+  // Returns the launch for a device, created on first use.
   const PreparedLaunch &on(const TensorDevice &device) const;
 
   const Kernel kernel;
-  // A letter for each run-time parameter: t the next tensor, s the next number,
-  // b the next one as a bool, n None.
+  // One letter per run-time parameter: t the next tensor, s the next number, b
+  // the next number as a bool, n None.
   const std::string order;
 
 private:

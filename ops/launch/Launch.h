@@ -1,4 +1,4 @@
-// ops/launch/Launch.h - one launch of a kernel on tensors.
+// ops/launch/Launch.h - launches a kernel on tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,19 +20,20 @@
 
 namespace tessera::runtime {
 
-// The tensor's memory, first to last element: a kernel may touch no more of its
-// storage. Throws Error for a type that kernels do not take.
+// Returns the tensor's memory from first to last element, which bounds the
+// kernel's accesses. Throws Error for a type that kernels do not support.
 Pointer pointerTo(const at::Tensor &tensor);
 
 // Collects the arguments of a launch, in the order of docs/kernels.md or by
-// name, and runs it. Tile sizes are those of the kernel's configuration. A
-// launch that was made before allocates nothing: the lists lie in the object,
-// and the kernel is one PreparedLaunch a file, name and device. CUDA tensors
-// run on torch's current stream of their GPU, and nothing is waited for.
+// name, and runs it. Tile sizes come from the kernel's configuration. A
+// repeated launch allocates no memory: the lists are members of this object,
+// and one PreparedLaunch exists per file, name and device. CUDA launches are
+// enqueued on torch's current stream of the tensors' GPU; the host does not
+// wait.
 class Launch {
 public:
-  // The texts live until run() is over.
-  // `constexprs` is as of ConstexprText.h and holds for the launch.
+  // The texts must outlive run(). `constexprs` has the syntax of
+  // ConstexprText.h and applies to the launch.
   Launch(std::string_view file, std::string_view kernel,
          std::string_view constexprs = {})
       : file(file), name(kernel), constexprs(constexprs) {}
@@ -40,55 +41,55 @@ public:
       : name(source.kernel.name()), source(&source) {}
   Launch(const Launch &) = delete;
 
-  // The tensor lives until run() is over: a temporary is kept.
+  // Adds a tensor, which must outlive run(); a temporary is stored.
   Launch &tensor(const at::Tensor &tensor);
   Launch &tensor(at::Tensor &&tensor);
   Launch &integer(int64_t value);
   Launch &real(double value);
-  // A bool, integer or floating-point number. Throws c10::ValueError for a
-  // complex one.
+  // Adds a bool, integer or floating-point number. Throws c10::ValueError for a
+  // complex number.
   Launch &number(const c10::Scalar &value);
-  // Python's None.
+  // Adds Python's None.
   Launch &none();
-  // Token and head strides of a packed tensor.
+  // Adds the token and head strides of a packed tensor.
   Launch &strides(const at::Tensor &tensor);
-  // A tensor whose size depends on the tiles: its place now, itself once tile()
-  // is known.
+  // Reserves the position of a tensor whose size depends on the tiles;
+  // bindScratch() sets it after tile().
   Launch &scratch(at::ScalarType type);
-  // `read`: another kernel reads what this one leaves there.
+  // `read`: another kernel reads the tensor afterwards.
   Launch &bindScratch(const at::Tensor &tensor, bool read = true);
 
-  // The same by name, in any order; the names live until run() is over. A
-  // launch names all of its arguments or none. A name that the kernel does not
-  // have, a missing one and one that is given twice are errors of tile() and
-  // run().
+  // Adds an argument by name, in any order; the names must outlive run(). A
+  // launch names all of its arguments or none. tile() and run() report unknown,
+  // missing and repeated names.
   Launch &tensor(std::string_view parameter, const at::Tensor &tensor);
   Launch &integer(std::string_view parameter, int64_t value);
   Launch &real(std::string_view parameter, double value);
   Launch &scratch(std::string_view parameter, at::ScalarType type);
-  // A tuple with the fields ptr, token and head: the tensor, and the strides of
-  // its first two dimensions.
+  // Adds a tuple with the fields ptr, token and head: the tensor and the
+  // strides of its first two dimensions.
   Launch &rows(std::string_view parameter, const at::Tensor &tensor);
 
-  // The name lives until run() is over.
+  // Sets a constexpr. The name must outlive run().
   Launch &constant(std::string_view name, int64_t value);
-  // A constant and its next power of two.
+  // Sets a constexpr and its next power of two.
   Launch &padded(std::string_view name, std::string_view paddedName,
                  int64_t value);
-  // The size of a key head: D, and DP + DT columns as headSlices() has them.
+  // Sets the size of a key head: D, and DP + DT columns as headSlices() splits
+  // it.
   Launch &keyHead(int64_t size);
 
-  // Tokens of the longest sequence: tuned configurations go by it.
+  // Sets the tokens of the longest sequence, which select tuned configurations.
   Launch &sequence(int64_t tokens);
 
-  // A tile size of the configuration; all arguments must be there.
+  // Returns a tile size of the configuration. All arguments must be set.
   int64_t tile(std::string_view name);
 
-  // Does nothing when a dimension is 0.
+  // Launches the kernel. Does nothing if a dimension is 0.
   void run(int64_t x, int64_t y = 1, int64_t z = 1);
-  // Compiles or loads what run() needs, and launches nothing.
+  // Compiles or loads the code that run() needs, without a launch.
   void prepare();
-  // What the compiler is asked for by run().
+  // Returns the request that run() would send to the compiler.
   language::CompileRequest compileRequest();
 
 private:
@@ -104,14 +105,14 @@ private:
   Launch &named(std::string_view parameter, std::string_view field = {});
   void bindNames();
   void moveArgument(size_t from, size_t to);
-  // Throws ArgumentError for the first name that is wrong.
+  // Throws ArgumentError for the first invalid name.
   [[noreturn]] void
   reportNames(const std::vector<std::string> &parameters) const;
 
   const std::string_view file, name, constexprs;
-  const JitKernel *const source = nullptr; // in place of the texts
+  const JitKernel *const source = nullptr; // used instead of the texts
   TensorDevice device;
-  const PreparedLaunch *kernel = nullptr; // once prepared() was called
+  const PreparedLaunch *kernel = nullptr; // set by prepared()
   InlineVector<Arg, 40> args;
   InlineVector<ArgumentName, 40> names; // of `args`; empty: by position
   bool bound = false;                   // `args` are in the kernel's order
@@ -122,8 +123,8 @@ private:
   std::vector<TensorExtent> extents; // while launches are recorded
 };
 
-// Tiles of `size` entries for packed sequences of `total` entries, as find_tile
-// of the kernels numbers them: never too few, whatever the lengths.
+// Returns an upper bound on the tiles of `size` entries for packed sequences of
+// `total` entries, as the kernels' find_tile numbers them.
 inline int64_t tileCount(int64_t total, int64_t size, int64_t sequences) {
   return total / size + sequences;
 }

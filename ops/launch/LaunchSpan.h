@@ -1,4 +1,4 @@
-// ops/launch/LaunchSpan.h - a launch as profilers see it.
+// ops/launch/LaunchSpan.h - the profiler range of a launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,9 +13,9 @@
 
 namespace tessera::runtime {
 
-// For profilers, and the trainer's traces: while it lives there is a range
-// "kernel NAME", whose output is the index of the launch in listed_launches().
-// It costs a look where nobody listens.
+// A profiler range for a launch, which the trainer's traces use, too. While it
+// lives, the range "kernel NAME" is open; its output is the index of the launch
+// in listed_launches(). Without a listener it costs one check.
 class LaunchSpan {
 public:
   explicit LaunchSpan(std::string_view kernel) {

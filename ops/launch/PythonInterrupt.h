@@ -1,4 +1,4 @@
-// ops/launch/PythonInterrupt.h - an interrupted launch as Python's
+// ops/launch/PythonInterrupt.h - converts an interrupted launch to Python's
 // KeyboardInterrupt.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -8,12 +8,13 @@
 
 namespace tessera::runtime {
 
-// Throws what Python makes its exception of; in other processes `interrupted`.
+// Throws the error of Python's signal handler; in other processes throws
+// `interrupted`.
 [[noreturn]] void raiseForPython(const LaunchInterrupted &interrupted);
 
-// Runs `launch`. In a Python process an interrupt (LaunchInterrupted) becomes
-// what the host's handler of SIGINT raises, KeyboardInterrupt by default, or
-// RuntimeError where that raises nothing. Elsewhere it is passed on.
+// Runs `launch`. In a Python process, converts an interrupt (LaunchInterrupted)
+// to the exception of the host's SIGINT handler, by default KeyboardInterrupt,
+// or to RuntimeError if the handler raises none. Otherwise rethrows it.
 template <typename Launch>
 void runForPython(const Launch &launch) {
   try {

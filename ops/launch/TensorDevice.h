@@ -1,4 +1,5 @@
-// ops/launch/TensorDevice.h - what runs a launch: the device of its tensors.
+// ops/launch/TensorDevice.h - determines the device of a launch from its
+// tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,13 +14,13 @@
 
 namespace tessera::runtime {
 
-// CUDA tensors run on their GPU whatever the default device is, CPU tensors on
-// the default device.
+// CUDA tensors run on their GPU, regardless of the default device. CPU tensors
+// run on the default device.
 class TensorDevice {
 public:
-  // Throws Error, naming the kernel, for a tensor that is elsewhere than those
-  // before, whose memory no device takes, or the chosen device (TESSERA_DEVICE)
-  // does not.
+  // Adds a tensor. Throws Error, naming the kernel, if it is on another device
+  // than earlier tensors, or if the selected device (TESSERA_DEVICE) or every
+  // device does not support its memory.
   void take(const at::Tensor &tensor, std::string_view kernel) {
     if (!device) [[unlikely]]
       settle(tensor, kernel);
@@ -27,17 +28,19 @@ public:
       refuse(tensor, kernel);
   }
 
-  // For LaunchOptions::device; none for host memory, which the default device
-  // takes.
+  // Returns the device for LaunchOptions::device; empty for host memory, which
+  // uses the default device.
   DeviceHandle handle() const;
-  // 0 for host memory, else the GPU's number plus one: part of launch keys.
+  // Returns 0 for host memory, else the GPU's number plus one; part of launch
+  // keys.
   uint64_t number() const {
     return device && device->is_cuda() ? 1 + uint64_t(device->index()) : 0;
   }
 
-  // Calls launch(stream), a CUstream: torch's current one of the GPU, which is
-  // the current device meanwhile; null for host memory. Throws Error where the
-  // default device takes no host memory.
+  // Calls launch(stream). The stream is the CUstream that is current in torch
+  // for the GPU, which becomes the current device during the call; null for
+  // host memory. Throws Error if the default device does not support host
+  // memory.
   template <typename Launch>
   void run(std::string_view kernel, const Launch &launch) const {
     if (!number()) [[likely]] {
@@ -58,12 +61,13 @@ private:
   std::optional<c10::Device> device;
 };
 
-/// Whether launches on this tensor take the kernels that are made for a CPU: it
-/// lies in host memory, which the default device is, and no other device's
-/// kernels are listed.
+/// True if launches on this tensor use the CPU's kernels: it is in host memory,
+/// the default device is the cpu, and no launches of another device are being
+/// listed.
 bool takesCpuKernels(const at::Tensor &tensor);
 
-/// Multiprocessors of the tensor's GPU; 0 in host memory.
+/// Returns the number of multiprocessors of the tensor's GPU; 0 for host
+/// memory.
 int64_t multiprocessorsOf(const at::Tensor &tensor);
 
 } // namespace tessera::runtime

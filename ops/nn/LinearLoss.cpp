@@ -1,5 +1,5 @@
-// ops/nn/LinearLoss.cpp - cross-entropy of a linear layer, of whose logits a
-// piece at a time is there.
+// ops/nn/LinearLoss.cpp - cross-entropy of a linear layer, which holds the
+// logits of one chunk of tokens at a time.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -28,8 +28,8 @@ constexpr const char *file = "kernels/nn/linear_loss.py";
 // All programs of a span run together: W's rows are read from a cache.
 constexpr int64_t span = 2048;
 
-// Contents are looked at where they lie in host memory (Check.h); on a GPU a
-// target that is no row gives a loss of NaN.
+// Checks contents in host memory only (Check.h). On a GPU, a target outside of
+// the vocabulary gives a loss of NaN.
 void checkTargets(const char *op, const Tensor &targets, int64_t vocabulary,
                   int64_t ignored) {
   if (!targets.device().is_cpu())

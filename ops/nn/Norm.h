@@ -1,4 +1,4 @@
-// ops/nn/Norm.h - what rms_norm and residual_norm share.
+// ops/nn/Norm.h - code that rms_norm and residual_norm share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,7 +19,7 @@ void checkNorm(const char *op, const at::Tensor &x, const at::Tensor &weight);
 // Returns an uninitialized tensor for the fp32 reciprocal root mean squares,
 // one for each row of x.
 at::Tensor emptyRstd(const at::Tensor &x);
-// The same for symbolic sizes.
+// Returns the same for symbolic sizes.
 at::Tensor emptyRstdMeta(const at::Tensor &x);
 
 // Runs a backward launch over the rows of `rstd`. Its only unbound tensor is

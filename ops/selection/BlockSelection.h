@@ -1,4 +1,4 @@
-// ops/selection/BlockSelection.h - what the ops that select blocks share.
+// ops/selection/BlockSelection.h - code that the ops which select blocks share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace tessera::runtime {
 
-// How many blocks a query keeps, and which ones it must keep.
+// The number of blocks that a query keeps, and the forced ones.
 struct BlockSelection {
   int64_t block; // tokens of a block
   int64_t top;   // blocks that a list holds, forced ones included
@@ -19,7 +19,8 @@ struct BlockSelection {
 // top holds at least the forced blocks and one block.
 void checkSelection(const char *op, const BlockSelection &selection);
 
-// The heads of a list of selected blocks. Lists are numbered as the heads are.
+// The heads that share a list of selected blocks. Lists are numbered like the
+// heads.
 struct ListHeads {
   int64_t lists; // 1, one for each key head or one for each query head
   int64_t keys;  // key heads of a list
@@ -32,8 +33,8 @@ struct ListHeads {
 ListHeads listHeads(const char *op, int64_t lists, int64_t queryHeads,
                     int64_t keyHeads);
 
-// Columns of a row in which a kernel keeps its best blocks: a power of two, at
-// least `step`, the blocks of a step.
+// Returns the columns of a row in which a kernel keeps its best blocks: a power
+// of two, at least `step`, the number of blocks per step.
 int64_t keptColumns(int64_t top, int64_t step);
 
 // Adds FIRST, LOCAL, BLOCK, TOP and W to a launch; `step` as above.
