@@ -45,9 +45,10 @@ enum class Type : uint8_t {
   E5m2x2,
 };
 
-// None when `suffix` (without the dot) is no type.
+// Returns the type of a suffix without the dot, or None if it does not name
+// one.
 Type typeFromSuffix(std::string_view suffix);
-// Of a register that holds it; a predicate has 1.
+// Returns the bits of a register of the type; 1 for a predicate.
 unsigned typeBits(Type type);
 bool isSignedType(Type type);
 

@@ -152,7 +152,7 @@ private:
   // The lanes of `active` that execute the instruction.
   uint32_t guarded(const Warp &w, const Inst &i) const;
   void count(Warp &w, const Inst &i, uint32_t mask);
-  // Lanes apart (LanesApart.cpp).
+  // Independent thread scheduling (LanesApart.cpp).
   void runApart(Warp &w);
   bool chooseGroup(Warp &w);
   bool converge(Warp &w, bool stuck);
@@ -181,8 +181,8 @@ private:
   uint32_t clock = 1;
   std::vector<uint32_t> turns; // numbers of warps
   Chance chance{0};
-  uint32_t mostGroups = 1; // lanes apart: into how many a warp is split at will
-  bool found = false;      // a finding of the block that runs
+  uint32_t mostGroups = 1; // most lane groups of a warp
+  bool found = false;      // the running block has a finding
   std::vector<std::unordered_set<size_t>> states; // hashes, by warp
   size_t sharedState = 0; // hash of shared and local memory at the last look
 };

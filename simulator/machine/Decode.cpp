@@ -579,8 +579,8 @@ void Decoder::movOperands(Frame &frame, const ptx::Instruction &source,
   }
 }
 
-// The callee's body in place of the call, with registers and variables of its
-// own; its parameters are the caller's .param variables.
+// Inlines the callee's body at the call, with separate registers and variables;
+// its parameters are the caller's .param variables.
 void Decoder::call(Frame &frame, const ptx::Instruction &source, int depth) {
   const std::vector<ptx::Operand> &results = source.operands[0].items;
   const std::vector<ptx::Operand> &arguments = source.operands[2].items;

@@ -24,14 +24,14 @@ struct Allocation {
   bool writable = true;
   bool atomics = false; // may write, though not writable
   bool isConst = false;
-  // One byte for each, 1: nobody has written it. Empty: all initialized.
+  // One byte per byte of the range; 1: not written yet. Empty: all initialized.
   std::vector<uint8_t> unwritten;
   uint32_t index = 0;
 };
 
-// Who wrote a granule last, and when.
+// The last writer of a granule, and its time.
 struct GlobalWriter {
-  uint32_t block = 0;   // + 1; 0: nobody
+  uint32_t block = 0;   // + 1; 0: none
   uint32_t info = 0;    // inst << 11 | thread, as in SharedMemory
   uint32_t stamp = 0;   // Warp::now
   uint32_t epoch = 0;   // ReleaseHistory::epoch
@@ -39,9 +39,10 @@ struct GlobalWriter {
   bool strong = false;  // an atomic, or another that may meet its like
 };
 
-// Which blocks have loaded a granule: the last one, and all before it as one.
+// The blocks that have loaded a granule: the last one, and all earlier ones
+// merged.
 struct GlobalReaders {
-  uint32_t block = 0; // + 1; 0: nobody
+  uint32_t block = 0; // + 1; 0: none
   uint32_t info = 0;  // of its last load: inst << 11 | thread
   uint32_t epoch = 0; // the largest
   uint32_t earlierBlock = 0, earlierInfo = 0, earlierEpoch = 0;

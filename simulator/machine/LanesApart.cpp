@@ -54,9 +54,9 @@ uint32_t randomLanes(Chance &chance) {
 
 } // namespace
 
-// The waiting lanes that go on with a waiting group. `complete`: whether these
-// are all that it waits for; `samePlace`: whether they stand at one
-// instruction, as all but bar.warp.sync must.
+// Returns the waiting lanes that resume together with a waiting group.
+// `complete`: true if the group waits for no other lanes. `samePlace`: true if
+// they wait at one instruction, which all but bar.warp.sync require.
 uint32_t Block::together(const Warp &w, const LaneGroup &group, bool &samePlace,
                          bool &complete) const {
   const Inst &i = program.code[group.pc];
@@ -91,9 +91,9 @@ uint32_t Block::together(const Warp &w, const LaneGroup &group, bool &samePlace,
   return lanes;
 }
 
-// Lets lanes that wait go on when all have come; with `stuck`, when nobody can
-// run any more, those of the first group, whose instruction then says who is
-// missing. False when nobody goes on.
+// Resumes waiting lanes once all expected lanes have arrived. With `stuck`,
+// when no lane can run, resumes the first group, whose instruction then reports
+// the missing lanes. Returns false if no lane resumes.
 bool Block::converge(Warp &w, bool stuck) {
   for (size_t g = 0; g < w.groups.size(); ++g) {
     const LaneGroup group = w.groups[g];
@@ -110,7 +110,7 @@ bool Block::converge(Warp &w, bool stuck) {
         if (other.waits && other.pc == group.pc)
           lanes |= other.mask;
     }
-    if (complete && !samePlace) { // bar.warp.sync at several places
+    if (complete && !samePlace) { // bar.warp.sync at several instructions
       warpSync(w);
       std::vector<LaneGroup> released;
       for (LaneGroup &other : w.groups) {

@@ -35,11 +35,13 @@ public:
   // the granule. They throw Violation.
   void read(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
             uint32_t length, bool collective);
-  // `data`: the bytes, not stored yet; writing what is there already conflicts
-  // with nothing, but hides nobody who was there before. Null: unknown.
+  // Records a write. `data` is the bytes, which are not stored yet; null:
+  // unknown. Rewriting equal bytes does not conflict, but keeps the record of
+  // earlier accesses.
   void write(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
              uint32_t length, const uint8_t *data);
-  // cp.async: `first` is written, but nobody may look before it has landed.
+  // cp.async: the bytes from `first` on are being written; accesses before the
+  // copy has completed are errors.
   void beginCopy(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
                  uint32_t length);
   void endCopy(Warp &w, uint32_t inst, uint32_t lane, uint32_t first,

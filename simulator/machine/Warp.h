@@ -26,7 +26,7 @@ inline Taint bothHalves(uint32_t mask) {
 
 // cp.async between issue and wait: one per executed instruction.
 struct AsyncCopy {
-  uint32_t mask = 0; // lanes whose copy has not landed yet
+  uint32_t mask = 0; // lanes whose copy is not complete
   uint8_t bytes = 16;
   uint32_t inst = 0;
   uint32_t dest[Lanes];
@@ -90,7 +90,7 @@ struct Warp {
   uint32_t carry = 0; // of add.cc and the like, one bit per lane
   Taint carryTaint = 0;
   std::vector<StackEntry> stack;
-  std::vector<LaneGroup> groups; // lanes apart: those that are not active
+  std::vector<LaneGroup> groups; // inactive groups (LanesApart.cpp)
 
   enum class State : uint8_t { Ready, Waiting, Stopped, Done };
   State state = State::Ready;

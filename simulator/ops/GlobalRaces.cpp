@@ -195,7 +195,7 @@ bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
   U32 granule = 1u << memory.granuleShift();
   U32 mine = numberOf(block), epoch = memory.releases.epoch();
   bool ordered = true;
-  // A load is narrower than a granule, or a number of whole ones.
+  // A load is narrower than a granule, or covers complete granules.
   for (U64 at = address; at < address + bytes; at += granule) {
     const GlobalWriter &writer = *memory.writers(allocation, at);
     if (i.nonCoherent)

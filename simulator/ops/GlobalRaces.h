@@ -17,11 +17,11 @@ void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
                      U64 address, U32 bytes, const uint8_t *before,
                      const uint8_t *after);
 
-// Remembers who loaded it, and compares with the last writer. Not for strong
-// loads. Nothing is kept of what the launch does not write. False when another
-// thread of the block has stored there and nothing orders the two: what is read
-// is left open, which is wrong once the value is used (a lane that holds a copy
-// for nobody may read what its neighbour stores).
+// Records a load and compares it with the last writer. Not for strong loads.
+// Memory that the launch does not write is not tracked. Returns false if
+// another thread of the block has stored there and nothing orders the two. The
+// loaded value is then undefined, which is an error once it is used: a lane may
+// load a neighbour's location if it drops the value.
 bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
                     U64 address, U32 bytes);
 

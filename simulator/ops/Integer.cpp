@@ -42,7 +42,7 @@ Exec ternary() {
                 Keep>;
 }
 
-// div and rem: what a division by zero gives is nobody's value.
+// div and rem: the result of a division by zero is undefined.
 template <class T, auto F>
 void divided(Warp &w, const Inst &i, uint32_t mask) {
   const Lane<T> *b = w.lanes<Lane<T>>(i.op[2]);
