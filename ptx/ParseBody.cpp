@@ -163,7 +163,8 @@ uint32_t Parser::findRegister(const std::string &registerName) const {
     auto found = scope->registers.find(registerName);
     if (found != scope->registers.end())
       return found->second;
-    // %r10 may also be number 0 of the range %r1, but nobody writes that.
+    // %r10 could also be number 0 of a range %r1, but compilers do not emit
+    // that.
     auto range = scope->ranges.find(prefix);
     size_t count = registerName.size() - digits;
     if (range != scope->ranges.end() && count > 0 && count < 8) {

@@ -36,11 +36,11 @@ struct AssembleOptions {
   GpuTarget target;
   std::string kernel;
   std::chrono::milliseconds timeout{120000};
-  // Blocks that an SM shall hold at least, which bounds the registers
-  // (--minnctapersm); 0: as ptxas likes. A directive of the text goes before.
+  // Minimum number of resident blocks per SM, which limits the registers
+  // (--minnctapersm); 0: no limit. A directive in the text takes precedence.
   uint32_t minBlocks = 0;
-  // PTX that somebody wrote: errors stand in it, and are not ours. An edited
-  // stage of a compilation (TESSERA_OVERRIDE), or a file of its own.
+  // PTX that a user wrote, so errors in it are the user's: an edited stage of a
+  // compilation (TESSERA_OVERRIDE), or a separate file (`ownFile`).
   std::shared_ptr<const tessera::SourceFile> edited;
   bool ownFile = false;
 };
@@ -52,11 +52,11 @@ struct Cubin {
   int64_t microseconds = 0;
 };
 
-// Runs ptxas in a process group of its own. PTX and cubin are files in memory
-// that go with the two processes, so nothing is left behind when one of them is
-// killed. Throws Error that says why there is no cubin: ptxas ran out of time,
-// died, is too old for the PTX or the target, or does not accept the text,
-// with the line of it and the kernel's line that it is for.
+// Runs ptxas in a separate process group. PTX and cubin are files in memory, so
+// nothing remains if one of the two processes is killed. Throws Error with the
+// reason for a missing cubin: ptxas ran out of time, died, is too old for the
+// PTX or the target, or rejects the text. In the last case, the message names
+// the line of PTX and the kernel's line.
 Cubin assemble(const std::string &ptx, const AssembleOptions &options);
 
 // What nvdisasm -c prints for a cubin, with the lines of the kernel (-g) or of
