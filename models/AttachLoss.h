@@ -1,5 +1,5 @@
-// models/AttachLoss.h - lets a loss of an inner layer take part in the backward
-// pass of the model's loss.
+// models/AttachLoss.h - adds a loss of an inner layer to the backward pass of
+// the model's loss.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

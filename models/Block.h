@@ -12,8 +12,8 @@
 
 namespace tessera::models {
 
-/// One matrix projects the queries and every branch's keys and values: queries
-/// and keys first, because those rows turn with their position.
+/// One matrix projects the queries and every branch's keys and values. Queries
+/// and keys come first, because RoPE rotates those rows.
 struct Transformer::Block {
   at::Tensor attentionNorm, projection, output;
   std::unique_ptr<LayerAttention> attention;

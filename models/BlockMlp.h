@@ -23,10 +23,10 @@ struct BlockMlp {
   at::Tensor out, outBias; ///< W2 [G, d, hidden], b2 [G, d] or undefined
 
   bool defined() const { return in.defined(); }
-  /// [B, S, H, d] -> [B, compressed keys of S tokens, H, d].
+  /// Maps [B, S, H, d] to [B, compressed keys of S tokens, H, d].
   at::Tensor apply(const at::Tensor &x, const NsaGeometry &g,
                    MlpKind activation) const;
-  /// The same over packed sequences: [T, H, d] -> [compressed keys, H, d].
+  /// Applies it to packed sequences: [T, H, d] -> [compressed keys, H, d].
   at::Tensor apply(const at::Tensor &x, const Packing &packing,
                    const NsaGeometry &g, MlpKind activation) const;
 };

@@ -1,4 +1,4 @@
-// models/Cache.h - what a model keeps of the tokens it has read.
+// models/Cache.h - the key/value cache of a model, for decoding.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,12 +11,12 @@
 
 namespace tessera::models {
 
-/// Keys that queries have read, summed over layers, sequences, key heads and
-/// queries (nsa.md REQ-17).
+/// Number of keys that queries have read, summed over layers, sequences, key
+/// heads and queries (nsa.md REQ-17).
 struct Reads {
   int64_t compressed = 0, selected = 0, window = 0;
-  /// What the sizes say: all compressed keys, n blocks of l' tokens, and the
-  /// window, w tokens or those there are.
+  /// The number predicted from the sizes: all compressed keys, n blocks of l'
+  /// tokens, and the window (w tokens, or all if fewer exist).
   int64_t predicted = 0;
 
   int64_t total() const { return compressed + selected + window; }
@@ -24,24 +24,24 @@ struct Reads {
 
 /// Keys and values of one layer.
 struct CacheLayer {
-  /// Of NSA selection and window, of joined streams both; of other attention
-  /// the first alone.
+  /// For NSA: selection and window. For joined streams: both streams. Other
+  /// attention uses only the first.
   at::Tensor keys[2], values[2];
   at::Tensor keyCmp, valueCmp; ///< [B, Hkv, compressed keys, d]
-  /// The tokens from the beginning of the next compressed key on.
+  /// The tokens from the start of the next compressed key on.
   at::Tensor keyRaw, valueRaw;
-  /// Of a learned indexer, [B, capacity, width]; undefined before its first
-  /// token.
+  /// Keys of a learned indexer, [B, capacity, width]; undefined before its
+  /// first token.
   at::Tensor indexKeys;
 };
 
-/// Whether every layer of a model can continue from a cache: kernels of a file
+/// True if every layer of a model can continue from a cache. Kernels of a file
 /// that is not a pattern cannot.
 bool hasCache(const ModelConfig &config);
 
-/// Keys and values of sequences of one length, by layer. All memory is taken
-/// at once, for `capacity` tokens; key heads of all sequences lie together:
-/// [B, Hkv, capacity, d].
+/// Keys and values of sequences of one length, by layer. Allocates memory for
+/// `capacity` tokens at once. The key heads of all sequences are stored
+/// together: [B, Hkv, capacity, d].
 class Cache {
 public:
   /// `perSequence` is ForwardOptions::perSequence of these sequences.

@@ -1,5 +1,5 @@
-// models/ComparedKernels.h - every operation of a forward pass twice: compiled,
-// and in plain torch.
+// models/ComparedKernels.h - runs every operation of a forward pass twice,
+// compiled and in plain torch, and compares.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace tessera::models {
 
-/// How far results of one kind of operation are from plain torch's.
+/// Difference of one kind of operation from plain torch.
 struct KernelDifference {
-  /// The largest difference over the largest value of the reference, of all
-  /// calls; infinite where a result is not finite and the reference is.
+  /// The largest difference over the largest value of the reference, over all
+  /// calls; infinite if a result is not finite but the reference is.
   double relative = 0;
   int64_t calls = 0;
 };
@@ -26,9 +26,9 @@ struct KernelDifference {
 /// either way.
 using KernelDifferences = std::map<std::string, KernelDifference>;
 
-/// Hands the results of `compiled` on, and notes how far they are from those of
-/// plain torch on the same inputs, on the CPU in fp32. `compiled` and
-/// `differences` must outlive it. Without gradients.
+/// Returns the results of `compiled`, and records their difference from plain
+/// torch on the same inputs, on the CPU in fp32. `compiled` and `differences`
+/// must outlive it. Does not support gradients.
 std::unique_ptr<Kernels> comparedKernels(Kernels &compiled,
                                          KernelDifferences &differences);
 

@@ -1,4 +1,4 @@
-// models/Forward.h - what a forward pass of a model takes and gives.
+// models/Forward.h - inputs and results of a model's forward pass.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,9 +14,10 @@ namespace tessera::models {
 struct ForwardOptions {
   int without = -1;         ///< NSA branch to zero: 0 cmp, 1 sel, 2 win.
   bool wantIndices = false; ///< Keep the selected blocks of NSA layers.
-  /// Gets gates and selections of every layer of NSA; none of other attention.
+  /// Receives gates and selections of every NSA layer; other attention adds
+  /// none.
   Statistics *statistics = nullptr;
-  /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
+  /// cu_seqlens over the flattened tokens: sequences within the rows, none
   /// longer than a row. Empty: each row is a sequence.
   std::vector<int32_t> starts = {};
   /// int64 [B, S], -100 for none. If fusesLoss(config()), the result has
@@ -25,8 +26,8 @@ struct ForwardOptions {
   /// One number by which the caller multiplies the model's loss before the
   /// backward pass. Losses of inner layers get it, too. Undefined: 1.
   at::Tensor lossFactor = {};
-  /// Values of the sequences, int32 [values, sequences]: a row for each name of
-  /// ModelConfig::sequenceValues. Undefined: the model does not have any.
+  /// Values of the sequences, int32 [values, sequences]: a row per name of
+  /// ModelConfig::sequenceValues. Undefined: the model does not use any.
   at::Tensor perSequence = {};
 };
 

@@ -1,4 +1,5 @@
-// models/Kernels.h - the operations a model takes from a kernel source.
+// models/Kernels.h - the operations of a model, implemented by compiled kernels
+// or by plain torch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace tessera::models {
 
-/// Sequences laid end to end, of one length or each of its own.
+/// Packed sequences, concatenated, of equal or different lengths.
 struct Packing {
   /// Token t of sequence b is row b * length + t.
   Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
@@ -64,7 +65,7 @@ struct PatternInputs {
   at::Tensor key, value;
   at::Tensor learned;    ///< fp32 [learned numbers, Hq]; undefined: none.
   at::Tensor gateLogits; ///< [T, Hkv, streams]; undefined: no gates.
-  /// Of a learned indexer; undefined: there is no indexer.
+  /// Inputs of a learned indexer; undefined without an indexer.
   at::Tensor indexQuery;   ///< [T, lists, heads, width]
   at::Tensor indexKey;     ///< [T, width]
   at::Tensor indexWeights; ///< fp32 [T, lists, heads]
@@ -76,7 +77,7 @@ struct PatternResult {
   at::Tensor losses;  ///< Of the indexer, fp32 [T]; [0] without an indexer.
 };
 
-/// Kernels of this process so far.
+/// Counts of this process's kernels so far.
 struct KernelCounts {
   int64_t compiled = 0;   ///< By a worker.
   int64_t loaded = 0;     ///< From the cache, or the pack of TESSERA_PACK.
@@ -118,11 +119,11 @@ public:
   /// multiplies it by ropeMagnitude().
   virtual at::Tensor rope(const at::Tensor &x, const Packing &packing,
                           const Rope &rope) = 0;
-  /// Causal attention over whole sequences.
+  /// Causal attention over complete sequences.
   virtual at::Tensor denseAttention(const at::Tensor &q, const at::Tensor &k,
                                     const at::Tensor &v,
                                     const Packing &packing) = 0;
-  /// Whether decodeAttention() and decodeCompressed() are there.
+  /// True if decodeAttention() and decodeCompressed() are implemented.
   virtual bool decodes() const { return false; }
   /// One token of each sequence over a cache: q [B, Hq, dk], keys and values
   /// [B, Hkv, capacity, d], those of `first` .. last-1, or, where `blocks` is
@@ -207,13 +208,15 @@ public:
     return {};
   }
   virtual void endList() {}
-  /// The files of all kernels used so far, with those they import from.
+  /// Returns the files of all kernels used so far, and the files that they
+  /// import.
   virtual std::vector<KernelFile> files() const { return {}; }
 };
 
-/// The same maths in plain LibTorch operations with autograd.
+/// Returns the operations in plain LibTorch with autograd.
 std::unique_ptr<Kernels> makeTorchKernels();
-/// The compiled kernels, reached as torch operations of the library tessera.
+/// Returns the compiled kernels, called as torch operations of the library
+/// tessera.
 std::unique_ptr<Kernels> makeTesseraKernels();
 std::unique_ptr<Kernels> makeKernels(KernelSource source);
 

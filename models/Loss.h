@@ -7,15 +7,16 @@
 
 namespace tessera::models {
 
-/// A target that is none, as torch has it.
+/// Marks a token without a target; torch's default ignore_index.
 constexpr int64_t noTarget = -100;
 
-/// Mean cross-entropy in nats of the targets, int64 [B, S], that are not
-/// noTarget; NaN without any. Of a forward pass with or without
-/// ForwardOptions::targets. fp32 [].
+/// Returns the mean cross-entropy in nats over the targets, int64 [B, S], other
+/// than noTarget; NaN without any. `result` may come from a forward pass with
+/// or without ForwardOptions::targets. fp32 [].
 at::Tensor meanLoss(const ForwardResult &result, const at::Tensor &targets);
 
-/// That of each token, 0 where there is no target; fp32 [B * S].
+/// Returns the loss of each token, 0 for a token without a target; fp32 [B *
+/// S].
 at::Tensor tokenLosses(const ForwardResult &result, const at::Tensor &targets);
 
 } // namespace tessera::models

@@ -1,4 +1,5 @@
-// models/ModelConfig.h - what a transformer is made of, checked first.
+// models/ModelConfig.h - the configuration of a transformer, and its
+// validation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -26,7 +27,7 @@ struct NsaGeometry {
   int64_t initialBlocks = 1;    ///< Forced blocks at the start.
   int64_t localBlocks = 2;      ///< Forced blocks up to the query's own.
 
-  /// Compressed keys of a sequence of `length` tokens.
+  /// Returns the number of compressed keys of a sequence of `length` tokens.
   int64_t compressedCount(int64_t length) const {
     return length < blockLength ? 0 : (length - blockLength) / stride + 1;
   }
@@ -45,11 +46,11 @@ struct CustomAttention {
   std::string forward;    ///< Kernel that writes O and LSE.
   std::string backward;   ///< Kernel, or the prefix of several.
   std::string constexprs; ///< "W=16, STEP=4"
-  /// "GATE": tensors [tokens, heads] that the kernels take besides, a learned
-  /// projection of the layer's input each.
+  /// "GATE": tensors [tokens, heads] that the kernels take in addition. Each is
+  /// a learned projection of the layer's input.
   std::string learned;
-  /// "SINK": learned tensors [heads] that the kernels take besides, one number
-  /// for each query head.
+  /// "SINK": learned tensors [heads] that the kernels take in addition, one
+  /// number per query head.
   std::string headLearned;
   std::vector<std::string> learnedNames() const;
   std::vector<std::string> headLearnedNames() const;
@@ -62,12 +63,12 @@ enum class KernelSource { Tessera, Torch };
 enum class Compression { Average, Convolution, Mlp };
 enum class GateMode { Softmax, Sigmoid };
 enum class GateInput { QueryMean, Hidden };
-/// Of an MLP's hidden layer; SwiGLU has a second matrix in.
+/// Activation of an MLP's hidden layer; SwiGLU has a second input matrix.
 enum class MlpKind { SquaredRelu, Silu, SwiGlu };
-/// What the gates are in place of what their weights say.
+/// Fixed gates that replace the learned ones.
 enum class GateOverride { None, Compressed, Selected, Window, Uniform };
 
-/// What the attention of one layer is.
+/// The kind of attention of one layer.
 struct LayerKind {
   AttentionKind kind = AttentionKind::Nsa;
   CustomAttention custom; ///< Of AttentionKind::Kernel.
@@ -75,12 +76,12 @@ struct LayerKind {
   std::optional<NsaGeometry> nsa = std::nullopt;
 };
 
-/// What of a block is computed again in the backward pass in place of being
-/// kept: of its MLP, its attention, or both as one.
+/// What the backward pass recomputes instead of storing: a block's MLP, its
+/// attention, or the complete block.
 enum class Recompute { None, Mlp, Attention, Full };
 
-/// Whether the head and the cross-entropy behind it are one operation that
-/// keeps no logits. Auto: from fusedVocabulary tokens on.
+/// Whether the output head and the cross-entropy are one operation that does
+/// not store logits. Auto: from fusedVocabulary tokens on.
 enum class FusedLoss : int { Auto, On, Off };
 constexpr int64_t fusedVocabulary = 8192;
 
@@ -115,9 +116,9 @@ struct ModelConfig {
   GateInput gateInput = GateInput::Hidden;
   double gateTemperature = 1.0;
   GateOverride gateOverride = GateOverride::None;
-  /// A branch that is not used has a gate of zero.
+  /// An unused branch has a gate of zero.
   bool useCompressed = true, useSelected = true, useWindow = true;
-  /// Results do not depend on it.
+  /// Does not change results.
   Recompute recompute = Recompute::None;
   double indexLossWeight = 1;            ///< Of the loss of learned indexers.
   FusedLoss fusedLoss = FusedLoss::Auto; ///< Results agree up to rounding.
@@ -143,12 +144,12 @@ inline bool fusesLoss(const ModelConfig &config) {
           config.vocabulary >= fusedVocabulary);
 }
 
-/// Hidden width of the network that compresses blocks of heads of `headDim`
-/// channels.
+/// Returns the hidden width of the network that compresses blocks of heads of
+/// `headDim` channels.
 int64_t phiWidth(const ModelConfig &config, int64_t headDim);
 
-/// Throws tessera::Error, naming the key as a config file spells it, when the
-/// sizes cannot be built (nsa.md REQ-1).
+/// Throws tessera::Error, naming the key of the config file, if a model with
+/// these sizes cannot be built (nsa.md REQ-1).
 void validate(const ModelConfig &config);
 
 } // namespace tessera::models

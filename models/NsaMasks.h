@@ -1,4 +1,5 @@
-// models/NsaMasks.h - which keys a query sees, as tensors for plain torch.
+// models/NsaMasks.h - masks of the keys that a query attends to, for plain
+// torch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,7 +10,7 @@
 
 namespace tessera::models {
 
-/// All functions speak of queries first .. last-1 of one sequence.
+/// All functions apply to queries first .. last-1 of one sequence.
 
 /// bool [queries, count]: compressed key i is complete for the query.
 at::Tensor compressedVisible(const NsaGeometry &g, int64_t first, int64_t last,
@@ -32,7 +33,8 @@ at::Tensor selectedVisible(const at::Tensor &indices, const NsaGeometry &g,
 at::Tensor windowVisible(int64_t window, int64_t first, int64_t last,
                          int64_t firstKey);
 
-/// 0 where visible, -inf elsewhere, as attention wants its additive masks.
+/// Returns 0 where visible and -inf elsewhere, the form of attention's additive
+/// masks.
 at::Tensor additiveMask(const at::Tensor &visible);
 
 } // namespace tessera::models

@@ -16,7 +16,7 @@ namespace tessera::models {
 at::Tensor shareKeys(const at::Tensor &x, int64_t group);
 at::Tensor groupHeads(const at::Tensor &q, int64_t kvHeads);
 
-/// Attention over the keys that `mask` (0 or -inf) leaves to each query.
+/// Returns attention over the keys that `mask` (0 or -inf) leaves visible.
 at::Tensor maskedAttention(const at::Tensor &q, const at::Tensor &k,
                            const at::Tensor &v, const at::Tensor &mask);
 
@@ -24,7 +24,7 @@ at::Tensor maskedAttention(const at::Tensor &q, const at::Tensor &k,
 at::Tensor compress(const at::Tensor &x, const at::Tensor &filter,
                     const NsaGeometry &g);
 
-/// Gates of logits [.., 3], those of branch `without` zero.
+/// Returns the gates of logits [.., 3]; the gate of branch `without` is zero.
 at::Tensor gateValues(const at::Tensor &logits, const ModelConfig &config,
                       int without);
 

@@ -1,4 +1,4 @@
-// models/ParameterBuilder.h - draws the first values of a model's parameters.
+// models/ParameterBuilder.h - draws the initial values of a model's parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,17 +17,17 @@ namespace tessera::models {
 struct Parameter {
   std::string name;
   at::Tensor value;
-  /// Rows of the matrices that lie in it one below the other; empty: it is one.
+  /// Row counts of the matrices stacked in it; empty: a single matrix.
   std::vector<int64_t> stacked = {};
 };
 
-/// Standard deviation of the weights of a matrix with so many inputs: inputs of
-/// unit size keep about half of it.
+/// Returns the standard deviation of the weights of a matrix with `inputs`
+/// inputs: the output keeps about half of the size of unit inputs.
 inline double spreadOf(int64_t inputs) {
   return 0.5 / std::sqrt(double(inputs));
 }
 
-/// Makes the parameters in order, from one generator.
+/// Creates the parameters in order, from one generator.
 class ParameterBuilder {
 public:
   ParameterBuilder(std::vector<Parameter> &all, uint64_t seed,
@@ -39,7 +39,7 @@ public:
                     double deviation) {
     return add(name, at::randn(shape, generator) * deviation);
   }
-  /// Matrices of so many rows, one below the other.
+  /// Creates stacked matrices with these numbers of rows.
   at::Tensor normal(const std::string &name, std::vector<int64_t> rows,
                     int64_t columns, double deviation) {
     const int64_t sum = std::accumulate(rows.begin(), rows.end(), int64_t(0));

@@ -1,4 +1,5 @@
-// models/Recompute.h - activations computed again in place of being kept.
+// models/Recompute.h - recomputes activations in the backward pass instead of
+// storing them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,11 +10,10 @@
 
 namespace tessera::models {
 
-/// body(x), of which until the backward pass only x is kept: there `body` runs
-/// again. Gradients go to x and to `weights`, which are all leaf tensors that
-/// `body` reads, undefined ones left out, and are the same bits as those of
-/// body(x) if `body` gives the same bits each time. `body` must own what it
-/// uses besides.
+/// Returns body(x) and stores only x: the backward pass runs `body` again.
+/// Gradients go to x and to `weights`, which must list all leaf tensors that
+/// `body` reads, without undefined ones. They are bitwise equal to those of
+/// body(x) if `body` is deterministic. `body` must own its other inputs.
 at::Tensor recomputed(std::function<at::Tensor(const at::Tensor &)> body,
                       const at::Tensor &x,
                       const std::vector<at::Tensor> &weights);

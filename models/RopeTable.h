@@ -1,4 +1,4 @@
-// models/RopeTable.h - cosines and sines of rotary positions as tensors.
+// models/RopeTable.h - tables of cosines and sines of rotary positions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,8 +10,9 @@
 
 namespace tessera::models {
 
-/// Of positions first .. last-1, times ropeMagnitude(): fp32
-/// [last - first, dim / 2] each, on the CPU. Angles are computed in double.
+/// Returns the cosines and sines of positions first .. last-1, times
+/// ropeMagnitude(): fp32 [last - first, dim / 2] each, on the CPU. Angles are
+/// computed in double.
 std::pair<at::Tensor, at::Tensor> ropeTable(const Rope &rope, int64_t dim,
                                             int64_t first, int64_t last);
 
