@@ -13,7 +13,7 @@
 
 using namespace tessera;
 
-// Exit code 2 where there is no GPU.
+// Prints the GPU. Returns exit code 2 without a GPU.
 static int probe() {
   try {
     std::printf("%s\n", runtime::cuda::Driver::instance().gpu().c_str());

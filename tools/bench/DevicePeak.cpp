@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 // Chains enough for two units of a latency of four cycles, and for more.
 constexpr int chains = 12;
 
-// So many rounds. What is computed is returned and nobody sees how (noipa), so
-// that each call computes it.
+// Runs `rounds` rounds. noipa hides the body from callers, so each call
+// computes the result.
 __attribute__((noipa, target("avx512f"))) float multiplyAdd512(int rounds) {
   __m512 sums[chains];
   for (int i = 0; i < chains; ++i)

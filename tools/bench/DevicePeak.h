@@ -24,7 +24,7 @@ Peak cpuPeak(int threads);
 
 // By autotune/model/devices.yaml for a model that is listed there, else at the
 // clocks that the driver reports. `tf32`: what 32-bit products are computed in.
-// Throws Error where there is no GPU.
+// Throws Error on a machine without a GPU.
 Peak gpuPeak(int ordinal, bool tf32);
 
 } // namespace tessera::bench

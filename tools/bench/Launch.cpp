@@ -31,7 +31,7 @@ constexpr double cpuBar = 0.3, cudaBar = 0.5, opBar = 3 * 0.067 + cpuBar;
 
 alignas(64) float memory[4][64];
 
-// The arguments of a launch, made anew at every one as a call site does: no
+// The arguments of a launch, created at every launch, as at a call site: no
 // element is touched.
 #define LAUNCH_ARGUMENTS                                                       \
   {Pointer{memory[0], DType::FP32, 256},                                       \

@@ -21,7 +21,7 @@ BenchDevice parseDevice(const std::string &name);
 // What every result begins with: `device` (name, model, target, cores, clocks
 // in MHz and watts where the system tells them, else null), `versions`,
 // `commit` (with "+changes" where files differ from it; null outside of a
-// checkout), `date`, `load`. Throws Error where there is no such device.
+// checkout), `date`, `load`. Throws Error for an unknown device.
 Json machineFacts(const BenchDevice &device, int threads);
 
 // Processes that wait for a processor or have one, the mean of a minute.

@@ -98,8 +98,7 @@ int benchBackward(Run &run) {
         const models::ModelConfig &model = run.config().model;
         const Attention layer(model, tokens, run.tensors(), run.precision(),
                               true);
-        // The first call makes what the gradient is taken of, and is no part of
-        // any round.
+        // The first call creates the forward graph outside of the timed rounds.
         const auto gradient = [](std::function<Tensor()> forward,
                                  std::vector<Tensor> leaves) {
           const auto output = std::make_shared<Tensor>();

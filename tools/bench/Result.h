@@ -14,7 +14,7 @@ namespace tessera::bench {
 // One thing that was measured or counted.
 struct Row {
   std::string name;
-  int64_t tokens = 0; // of the sequence; 0: it has none
+  int64_t tokens = 0; // of the sequence; 0: not a sequence
   // Of each round; none: nothing was timed.
   std::vector<double> seconds = {};
   // Floating-point operations that it cannot do without, two for each multiply
@@ -36,7 +36,7 @@ public:
          std::string unit);
 
   // Prints and keeps the row. A rate above the peak is refused: the row says so
-  // in place of figures.
+  // instead of measurements.
   void add(Row row);
   // Writes the file; rows that were refused or are missing are listed at the
   // end. 0, or 1 where a figure was refused; `interrupted` is noted.

@@ -23,8 +23,8 @@ double windowPairs(const models::NsaGeometry &nsa, int64_t tokens);
 double kernelFlop(const std::string &kernel, const models::ModelConfig &config,
                   int64_t tokens);
 
-// The same of whole attention in any implementation: two products of each pair
-// forward, five backward; scores that are computed again are not in it.
+// Returns the same for attention in any implementation: two products for each
+// pair forward, five backward. Recomputed scores do not count.
 double nsaFlop(const models::ModelConfig &config, int64_t tokens,
                bool backward);
 double denseFlop(const models::ModelConfig &config, int64_t tokens,

@@ -149,7 +149,7 @@ double sign(int64_t index, int which) {
 // Both derivatives along sign(i, which) of the elements first <= i < last.
 struct Along {
   double value = 0, expected = 0;
-  // Infinite where one of them is no number.
+  // Infinite if one of them is NaN.
   double error() const {
     const double far = std::fabs(value - expected);
     return std::isnan(far) ? std::numeric_limits<double>::infinity() : far;

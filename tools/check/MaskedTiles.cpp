@@ -17,7 +17,7 @@ using namespace language;
 
 namespace {
 
-// Long beside most windows, short beside the patience of who waits.
+// Long enough to cover most windows, short enough to run in a test.
 constexpr int64_t kTokens = 2048;
 constexpr const char *kCounts = "TILES";
 
@@ -161,7 +161,7 @@ std::optional<MaskedTiles> countMaskedTiles(const Description &kernel,
     try {
       problem.run(*counting, tensors);
     } catch (const CompileError &) {
-      return std::nullopt; // the mask is no block: the kernel itself compiles
+      return std::nullopt; // the mask is not a block; the kernel compiles
     }
     return MaskedTiles{kTokens, std::llround(tensors.at(kCounts).at(0)),
                        std::llround(tensors.at(kCounts).at(1))};

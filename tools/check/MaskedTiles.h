@@ -23,7 +23,7 @@ struct MaskedTiles {
 // are not written out by name.
 std::optional<std::string> withTileCounters(const Description &kernel);
 
-// Counts them on the cpu. None for what withTileCounters() has none, and for
+// Counts them on the cpu. Returns nullopt if withTileCounters() does, and for
 // kernels without packed sequences. Throws Error as a launch does.
 std::optional<MaskedTiles> countMaskedTiles(const Description &kernel,
                                             const language::Instance &instance);

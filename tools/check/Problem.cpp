@@ -101,7 +101,7 @@ bool isWidth(const std::string &name) {
 bool isTile(const std::string &name) { return name[0] == 'B'; }
 
 // How far a row sees, as far as the constexprs tell: a window W, W * STEP for
-// every STEP-th key. Everything that is no width and no tile is taken for one
+// every STEP-th key. Any value that is neither a width nor a tile counts as one
 // of these.
 int64_t reachOf(const Sizes &constants) {
   int64_t reach = 1;

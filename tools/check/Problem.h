@@ -71,7 +71,7 @@ public:
   // A tensor of the shape that a name has by convention; none for others.
   std::optional<Tensor> conventional(const std::string &name, DType type) const;
 
-  // Launches use these constexprs, warps and stages in place of the instance's.
+  // Launches use these constexprs, warps and stages instead of the instance's.
   void setTiles(const language::Value::Config &config);
 
   // Where launches of the kernel itself, and of those in `others`, run; all

@@ -139,7 +139,7 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
 
 using Texts = std::map<std::string, std::vector<std::string>>;
 
-// The sources at hand: of a case its kernel; of PTX alone the files beside it
+// The available sources: of a case its kernel; of PTX alone the files beside it
 // that its places name.
 Texts textsOf(const AnalyzeOptions &options, const OpenedLaunch &opened,
               const sim::Counters &c) {

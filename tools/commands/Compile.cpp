@@ -78,7 +78,7 @@ const Kind &kindOf(const language::CompileRequest &request) {
   return GpuTarget::looksLike(request.target) ? gpu : cpu;
 }
 
-// What needs ptxas is left out of the stages that nobody named.
+// Without ptxas, omits stages that need it unless the user names them.
 void leaveOutMachineCode(std::set<std::string> &stages) {
   std::string why;
   if (findPtxas(runtime::defaultCacheFolder() / "ptxas.json", &why))

@@ -23,7 +23,7 @@
 namespace tessera::tools {
 namespace {
 
-// A table of more is nobody's; --json has all.
+// A longer table is not readable; --json has all rows.
 constexpr size_t mostColumns = 64;
 
 uint32_t number(const std::string &text, const std::string &what,

@@ -77,7 +77,7 @@ Compiled readFiles(const std::string &title, const fs::path &folder,
   if (!name.empty())
     if (const auto text = tryReadFile(folder / (name + ".report.json")))
       result.report = parseJson(*text, name + ".report.json");
-  // CUDA C++ has a report of another kind, a dump has none.
+  // CUDA C++ has a report of another kind, a dump does not have one.
   const bool own = result.report.is_object() && result.report.contains("ptx");
   if (!own && result.report.is_object())
     result.entry = memberOr<std::string>(result.report, "symbol", "", name);

@@ -299,7 +299,7 @@ std::string environmentText(const char *name) {
   return value ? value : "";
 }
 
-// What slows a run down or changes its numbers, and nobody notices.
+// Reports settings that silently slow a run down or change its numbers.
 void checkFlags(Report &report) {
   static const struct {
     const char *name, *value, *effect; // no value: any but 0

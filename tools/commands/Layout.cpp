@@ -28,7 +28,7 @@ struct LayoutOptions {
   JobOptions jobs; // of FILE:LINE
 };
 
-// A tile in shared memory is far smaller; beyond this nobody reads a table.
+// A tile in shared memory is far smaller; a larger table is not readable.
 constexpr int64_t mostElements = int64_t(1) << 20;
 } // namespace
 

@@ -259,7 +259,7 @@ int run(const RunOptions &options) {
   for (const auto &[name, tensor] : before)
     scratch[name] = tensor.copy();
   std::vector<double> times;
-  // What a simulation takes is no measure of anything.
+  // The duration of a simulation is not a performance measurement.
   const int64_t repeat =
       options.repeat.value_or(options.device == "cpu" ? 5 : 0);
   for (int64_t i = 0; i < repeat; ++i) {

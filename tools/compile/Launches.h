@@ -29,8 +29,8 @@ struct LaunchSource {
 LaunchSource launchSource(const std::string &config,
                           const std::vector<std::string> &words);
 
-// What it launches on a target with the table of that path, or "none": the
-// training program lists it. Throws Error if there is no such launch.
+// Returns the launches on a target with the table of that path, or "none"; the
+// training program lists them. Throws Error if the launch does not exist.
 std::vector<language::CompileRequest> listLaunches(const LaunchSource &source,
                                                    const std::string &target,
                                                    const std::string &table);

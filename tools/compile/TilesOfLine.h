@@ -21,7 +21,8 @@ struct TileOfLine {
   int bits; // of an element
 };
 
-// "k.py:18" to its two parts; nothing for what is no file of Python.
+// Splits "k.py:18" into file and line. Returns nullopt if the text does not
+// name a Python file.
 std::optional<std::pair<std::string, uint32_t>>
 fileAndLine(const std::string &text);
 

@@ -14,7 +14,8 @@ namespace tessera::tools {
 // arithmetic", ...
 const std::vector<std::string> &instructionClasses();
 
-// Of one line of AT&T assembly; empty for what is no instruction.
+// Returns the class of one line of AT&T assembly, or an empty string if it is
+// not an instruction.
 std::string instructionClass(std::string_view line);
 
 std::map<std::string, int64_t> countInstructions(std::string_view assembly);

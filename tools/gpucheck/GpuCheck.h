@@ -42,7 +42,7 @@ struct Options {
   // `json`.
   std::string table;
   tune::TuneProvenance provenance; // of the table
-  std::string python = "python3";  // for Peers
+  std::string python = "python3";  // for measuring other libraries
   uint32_t timed = 20;             // launches of each compiler's code
   uint32_t repeated = 3;  // launches that must write the same bytes again
   bool clearCache = true; // before each timed launch
@@ -65,7 +65,7 @@ struct Item {
 std::vector<Item> itemsOf(const Options &options);
 
 struct Outcome {
-  // 0 where there is no GPU or every case is ok, else 1; 130 after Ctrl-C.
+  // 0 without a GPU or if every case is ok, else 1; 130 after Ctrl-C.
   int exitCode = 0;
   size_t tuned = 0; // launches with an entry in the table
 };
@@ -171,8 +171,8 @@ struct LeastTime {
 };
 LeastTime leastTime(const cases::LoadedCase &loaded);
 
-// Times of a case and of the other compiler's code, where `peer`: "us",
-// "us_least", "us_quartiles", "peer_us" ..., rates. Throws Error.
+// Returns the times of a case, and with `peer` those of the other compiler's
+// code: "us", "us_least", "us_quartiles", "peer_us" ..., rates. Throws Error.
 Json timeCase(const Item &item, bool peer, const Options &options);
 
 // The names of figures, in order, and one of them measured: {"name", "value",
@@ -184,7 +184,7 @@ Json measureFigure(const std::string &name,
 
 // In the process that watches.
 
-// What FOLDER/peers.py measures, or {"not_measured": WHY}.
+// Returns the output of FOLDER/peers.py, or {"not_measured": WHY}.
 Json runPeers(const Options &options, double seconds);
 
 // Ctrl-C stops it where the program has StopSignals.

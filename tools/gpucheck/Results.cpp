@@ -232,7 +232,7 @@ void Results::fail(size_t i, const std::string &why) {
 
 void Results::exclude(size_t i, size_t candidate, const std::string &why) {
   lost[i][candidate] = why;
-  // Without the kernel's own choice there is nothing to compare with.
+  // Without the kernel's default configuration the baseline is missing.
   if (candidate == 0)
     fail(i, "the kernel's own choice: " + why);
 }
@@ -284,7 +284,7 @@ Json Results::everything() const {
   Json cases = gathered(Kind::Check);
   std::map<std::string, Json> times;
   size_t good = 0, compared = 0;
-  double logs = 0; // of our times over the peer's
+  double logs = 0; // of the ratios to the other compiler's times
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i].kind == Kind::Time && rows[i].is_object())
       times[list[i].name] = rows[i];

@@ -195,7 +195,8 @@ private:
                : "";
   }
 
-  // The kernel's own choice is in every turn: its first times and its last.
+  // Compares the first and last times of the kernel's default configuration,
+  // which takes part in every round.
   bool drifted() const {
     const std::vector<double> &own = entrants[0].seconds;
     if (own.size() < 8)

@@ -49,7 +49,7 @@ std::vector<std::string> inspectedStages(bool machine);
 // resources: the compiler's report without its listings. occupancy: [{"limit",
 // "blocks"}...], the first with all limits ("limit": which one is tightest),
 // the others with that one left out. remarks: [{"row", "place", "text",
-// "hint"}...], row -1 where it has none.
+// "hint"}...], row -1 if unknown.
 Json sideJson(const Configuration &configuration, const SourceRows &source);
 
 } // namespace tessera::tools

@@ -13,7 +13,7 @@ namespace tessera::tools::lsp {
 
 static bool isWord(char c) { return std::isalnum(uint8_t(c)) || c == '_'; }
 
-// The text of a range of one line, cut where nobody reads on.
+// Returns the text of a range within a line, truncated to a readable length.
 static std::string textIn(const SourceFile &file, const SourceRange &range) {
   constexpr size_t most = 60;
   const std::string_view line = file.line(range.line);
@@ -35,7 +35,8 @@ static std::string trimmedLine(std::string_view line) {
   return std::string(line.substr(begin));
 }
 
-// [16, 64] of "*fp32[16, 64]"; empty for what is no tile.
+// Returns the shape in a type: [16, 64] of "*fp32[16, 64]"; empty for a type
+// that is not a tile.
 static std::vector<int64_t> shapeOf(std::string_view type) {
   std::vector<int64_t> shape;
   const size_t begin = type.find('[');

@@ -65,7 +65,7 @@ std::vector<BuiltinDoc> readBuiltins(std::string_view page) {
       math |= docs[i].name == "exp";
       docs[i].isMath = math;
       math &= docs[i].name != "minimum";
-      // Python's `max` is no tl.max.
+      // Python's `max` differs from tl.max.
       docs[i].isBuiltin &= !python || docs[i].name.starts_with("triton.");
     }
   }

@@ -15,14 +15,14 @@ class Channel {
 public:
   Channel(int in, int out) : in(in), out(out) {}
 
-  // The body of the next message; none at the end of the input. Throws Error
-  // for what is no header, or a length above 64 MiB: what follows cannot be
-  // told apart then.
+  // Returns the body of the next message, or nullopt at the end of the input.
+  // Throws Error for an invalid header or a length above 64 MiB, after which
+  // message boundaries are unknown.
   std::optional<std::string> read();
   // Whether read() has something to read within the time. True at the end of
   // the input, too.
   bool ready(std::chrono::milliseconds time) const;
-  // False when nobody listens.
+  // Writes a message. Returns false if the client has closed the channel.
   bool write(std::string_view body) const;
 
 private:

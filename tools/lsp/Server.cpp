@@ -42,7 +42,8 @@ Json notificationOf(const char *method, Json params) {
       {"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}};
 }
 
-// Throws Error for what is no file.
+// Returns the path of the document. Throws Error for a URI that does not name a
+// file.
 std::string pathIn(const Json &params) {
   const Json document = member<Json>(params, "textDocument", "the parameters");
   const auto uri = member<std::string>(document, "uri", "textDocument");

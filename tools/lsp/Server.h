@@ -39,9 +39,9 @@ public:
   // client's log what is wrong with it; never throws.
   void handle(const std::string &body);
 
-  // Texts changed that nobody has looked at since.
+  // True if changed texts have not been analyzed yet.
   bool hasPending() const { return !pending.empty(); }
-  // Looks at one of them and publishes what is wrong with it.
+  // Analyzes one of them and publishes its diagnostics.
   void analyzeNext();
 
   // After `exit`: 0 where `shutdown` came before, else 1.

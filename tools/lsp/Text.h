@@ -19,8 +19,8 @@ struct Position {
   uint32_t character = 0;
 };
 
-// A byte's column, from 1, in a line of UTF-8, to a character of the protocol;
-// what is no UTF-8 counts one a byte.
+// Converts a byte's column (from 1) in a line of UTF-8 to a character of the
+// protocol. Bytes that are not valid UTF-8 count as one character each.
 uint32_t characterOf(std::string_view line, uint32_t column);
 // And back; past the end of the line: one past its last byte.
 uint32_t columnOf(std::string_view line, uint32_t character);
@@ -30,7 +30,7 @@ Position positionOf(const SourceFile &file, uint32_t line, uint32_t column);
 // where there is none.
 Json rangeJson(const SourceFile &file, const SourceRange &range);
 
-// Throws Error where it is no position.
+// Parses a position. Throws Error for another value.
 Position readPosition(const Json &json);
 
 // "file:///a%20b.py" to "/a b.py" and back. Other schemes have no path: empty.

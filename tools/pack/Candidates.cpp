@@ -40,7 +40,8 @@ public:
       : wanted(wanted), job(job), deadline(deadline),
         folder(wanted.out / job.loaded.folderName()) {}
 
-  // Throws Error when the kernel's own choice cannot be compiled.
+  // Compiles the candidates. Throws Error if the kernel's default configuration
+  // does not compile.
   cases::PackedTuning run() {
     tuning.key = job.key;
     tuning.tokens = job.launch.options.sequence;

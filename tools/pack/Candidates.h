@@ -18,8 +18,8 @@ struct CandidatesJob {
   std::string kernels;                      // "window_*,rope"; empty: all
   // Also the PTX of what has machine code, for a driver that refuses that.
   bool withPtx = false;
-  // Of all cases together, each with an equal part of what is left; beyond it a
-  // case gets the kernel's own choice alone. 0: as long as it takes.
+  // Time budget for all cases; each gets an equal share of the remaining time.
+  // After it, a case gets only the kernel's default configuration. 0: no limit.
   std::chrono::seconds budget{0};
 };
 

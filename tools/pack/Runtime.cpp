@@ -1,4 +1,5 @@
-// tools/pack/Runtime.cpp - a folder that trains where there is no compiler.
+// tools/pack/Runtime.cpp - creates a folder that trains on a machine without a
+// compiler.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Runtime.h"

@@ -117,7 +117,7 @@ std::string oneLine(const std::string &text) {
   return text.substr(from, text.find('\n', from) - from);
 }
 
-// Why there is no page; empty: it was written.
+// Writes a page. Returns the reason if it cannot, else an empty string.
 std::string writePage(const Wanted &page, bool machine,
                       const fs::path &folder) {
   const std::string title = page.page.substr(8, page.page.size() - 13);

@@ -36,13 +36,13 @@ LineRow rowOf(const std::string &source);
 // The names of --sort: "line", then the columns of the table.
 const std::vector<std::string> &lineColumns();
 
-// By "line" (files by name, lines by number, what has none at the end) or by a
-// column, the largest first.
+// Returns the rows sorted by "line" (files by name, lines by number,
+// instructions without a line last) or by a column, the largest first.
 std::vector<LineRow>
 lineRows(const std::vector<sim::InstructionCount> &instructions,
          const std::string &sortedBy);
 
-// The table; `texts` has the lines of each file that is at hand.
+// Returns the table. `texts` contains the lines of the available files.
 std::string
 lineCounterTable(const std::vector<LineRow> &rows,
                  const std::map<std::string, std::vector<std::string>> &texts);

@@ -44,10 +44,10 @@ struct Column {
 // "." where a lane did not execute, "?" behind what is uninitialized.
 std::string laneTable(const std::vector<Column> &columns, size_t width);
 
-// A tile from the registers of all warps: warps[w] are the columns of warp w,
-// their elements in order are the registers of the layout. Throws Error when
-// the numbers do not fit. Row-major texts, "." where nobody executed, and "!"
-// behind an element whose copies differ.
+// Assembles a tile from the registers of all warps: warps[w] are the columns of
+// warp w; their elements in order are the registers of the layout. Returns
+// row-major texts: "." for an element that was not computed, and "!" after an
+// element whose copies differ. Throws Error if the numbers do not fit.
 std::vector<std::string>
 assembleTile(const std::vector<std::vector<Column>> &warps,
              const layout::LinearLayout &layout,

@@ -22,8 +22,8 @@ struct SassLine {
 // has no line at the end. An inlined instruction counts for the helper's line.
 std::vector<SassLine> sassLines(std::string_view sass);
 
-// Each line with its text, the number of its instructions, and these; `texts`
-// has the lines of each file that is at hand.
+// Returns each line with its text, the number of its instructions, and the
+// instructions. `texts` contains the lines of the available files.
 std::string
 sassText(const std::vector<SassLine> &lines,
          const std::map<std::string, std::vector<std::string>> &texts);

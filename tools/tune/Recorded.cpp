@@ -38,7 +38,8 @@ void recordStep(const TuneSearch &search, const LaunchSource &source,
   const bool forCpu = search.gpu.empty() && search.device == "cpu";
   set(Option::KernelsOf, forCpu ? "" : "gpu");
   set(Option::LogLevel, "warning");
-  // The kernels' own choices are what candidates are measured against.
+  // The recording runs the default configurations, which are the baseline of
+  // the candidates.
   set(Option::Tuned, "none");
   spawn.quiet = true;
   Process training = Process::spawn(spawn);

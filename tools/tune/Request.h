@@ -14,7 +14,7 @@ struct TuneSearch {
   // or folders of recorded launches.
   std::vector<std::string> rest;
   std::string kernels, device = "cpu", budget = "2m", out;
-  std::string gpu; // that is not at hand: predicted, not measured
+  std::string gpu; // another machine's: predicted, not measured
   bool resume = false;
 };
 
