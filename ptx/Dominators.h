@@ -23,17 +23,17 @@ struct FlowGraph {
 
 struct Dominators {
   std::vector<uint32_t> order; // the reachable nodes in reverse postorder
-  // By node; None for a node that no path reaches. The immediate dominator of
-  // the entry is the entry.
+  // The immediate dominator of each node; None for an unreachable node. The
+  // immediate dominator of the entry is the entry.
   std::vector<uint32_t> position; // in `order`
   std::vector<uint32_t> immediate;
 
-  // Both nodes are reachable.
+  // True if `a` dominates `b`. Both nodes must be reachable.
   bool dominates(uint32_t a, uint32_t b) const;
 };
 
-// By the iterative algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast
-// Dominance Algorithm", 2001).
+// Computes dominators with the iterative algorithm of Cooper, Harvey and
+// Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
 Dominators dominatorsOf(const FlowGraph &graph, uint32_t entry);
 
 } // namespace tessera::ptx

@@ -1,4 +1,4 @@
-// ptx/Lexer.h - PTX text to tokens.
+// ptx/Lexer.h - splits PTX text into tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,7 +17,7 @@ struct Token {
     Integer,   // value holds the bits
     Float32,   // 0f3F800000: value holds the bits
     Float64,   // 0d..., 1.5, 1e3: value holds the bits of a double
-    String,    // text is what stands between the quotes
+    String,    // text is the part between the quotes
     Punctuation,
     End,
   };
@@ -33,9 +33,9 @@ struct Token {
   }
 };
 
-// Tokens of `text`, the last one End; they point into `text`. Comments are
-// dropped. Throws Error, naming `name` and the line, for a character that PTX
-// does not have, an unclosed comment or string, or a bad number.
+// Returns the tokens of `text`, which point into it; the last is End. Drops
+// comments. Throws Error, naming `name` and the line, for a character outside
+// of PTX, an unclosed comment or string, or a malformed number.
 std::vector<Token> lexPtx(std::string_view text, const std::string &name);
 
 } // namespace tessera::ptx

@@ -1,5 +1,5 @@
-// ptx/Listing.h - a kernel as PTX or SASS text, taken apart: instructions by
-// class, loops, source lines.
+// ptx/Listing.h - analyzes a kernel as PTX or SASS text: instructions by class,
+// loops, source lines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -35,10 +35,10 @@ enum class InstructionClass : uint8_t {
   Alu,     // all else
 };
 constexpr size_t numInstructionClasses = 16;
-// "mma", "ldmatrix", "cp.async", "ld.global" ...
+// Returns the name of a class: "mma", "ldmatrix", "cp.async", "ld.global" ...
 const char *instructionClassName(InstructionClass kind);
 
-// A place in a source file; index into Listing::files. Line 0: none is known.
+// A place in a source file, as an index into Listing::files. Line 0: unknown.
 struct SourcePlace {
   uint32_t file = 0;
   uint32_t line = 0;
@@ -48,8 +48,8 @@ struct ListedInstruction {
   InstructionClass kind = InstructionClass::Alu;
   std::string opcode;                  // "ld.global.v4.b32"
   uint32_t textLine = 0, lastLine = 0; // first and last one, from 1
-  SourcePlace place; // in the kernel: of an inlined call, the call's
-  SourcePlace inner; // in the function that the call is of
+  SourcePlace place; // in the kernel; for an inlined call, that of the call
+  SourcePlace inner; // in the called function
   // The targets of a branch, as indices into Listing::code; true if the next
   // instruction of the text may follow.
   std::vector<size_t> targets;
@@ -70,17 +70,18 @@ struct InstructionCounts {
 
 struct ListedLoop {
   InstructionCounts counts; // of all its blocks, inner loops included
-  // An innermost loop's: of one iteration that does all that can be done of the
-  // tensor instructions, memory accesses and barriers, and else the least. So
-  // what a branch jumps over in most iterations (a mask that only the last ones
-  // need) is not in it, copies under a condition are. Others': as `counts`.
+  // For an innermost loop: counts of one iteration that executes as many tensor
+  // instructions, memory accesses and barriers as possible, and otherwise as
+  // few instructions as possible. So it excludes code that most iterations skip
+  // (a mask that only the last ones need) and includes conditional copies. For
+  // other loops: as `counts`.
   InstructionCounts iteration;
   // Indices into Listing::code in the order of the text, from the head on; the
   // instructions before the head come last.
   std::vector<size_t> body;
   uint32_t firstLine = 0, lastLine = 0; // in the kernel's file; 0: unknown
-  uint32_t textLine = 0;                // where the text has its head
-  uint32_t depth = 1;                   // 1: in no other loop
+  uint32_t textLine = 0;                // text line of the loop head
+  uint32_t depth = 1;                   // 1: outermost
   bool innermost = true;
 };
 
@@ -90,7 +91,7 @@ struct Listing {
   std::string version;            // PTX: "8.7"
   std::vector<std::string> files; // last parts of their paths
   std::vector<ListedInstruction> code;
-  std::vector<size_t> labels; // the instructions that have one
+  std::vector<size_t> labels; // the labelled instructions
   InstructionCounts counts;
   std::vector<ListedLoop> loops; // in the order of the text
   uint32_t threads = 0;          // PTX: product of .reqntid
@@ -100,27 +101,28 @@ struct Listing {
   Function function;             // PTX: body[i] is code[i] with its operands
 };
 
-// The first kernel of the text, or the one that is named. Throws Error when
-// there is none, or with `name` and the line if the text is not PTX.
+// Parses PTX and returns the named kernel, or the first one. Throws Error if it
+// does not exist, or with `name` and the line if the text is not PTX.
 Listing readPtx(std::string_view text, std::string_view kernel = {},
                 const std::string &name = "PTX");
-// What nvdisasm -g -c prints. Of nvdisasm -gp -c the places are lines of the
+// Parses the output of nvdisasm -g -c. With -gp, the places are lines of the
 // PTX.
 Listing readSass(std::string_view text, std::string_view kernel = {});
 
-// N of cp.async.wait_group N, 0 of cp.async.wait_all, None of others.
+// Returns N of cp.async.wait_group N, 0 for cp.async.wait_all, None for other
+// instructions.
 uint32_t asyncGroupsLeft(const Instruction &instruction);
 
-// The basic blocks of a listing, each a range [first, last) of `code`, in the
-// order of the text. A block ends before a label and after a branch.
+// Returns the basic blocks of a listing in text order, each a range [first,
+// last) of `code`. A block ends before a label and after a branch.
 std::vector<std::pair<size_t, size_t>> basicBlocks(const Listing &listing);
 
-// Finds the loops: natural loops of the flow graph, back edges to one head
-// together. Fills `loops` and `counts`.
+// Finds the natural loops of the flow graph; back edges to one head form one
+// loop. Sets `loops` and `counts`.
 void analyzeLoops(Listing &listing);
 
-// Instructions that are not tensor instructions for each that is one, over the
-// innermost loops that have any; negative when none has.
+// Returns the ratio of other instructions to tensor instructions over the
+// innermost loops with tensor instructions; negative without such a loop.
 double loopNonTensorPerTensor(const Listing &listing);
 
 } // namespace tessera::ptx

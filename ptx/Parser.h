@@ -1,4 +1,4 @@
-// ptx/Parser.h - the recursive-descent reader behind parsePtx.
+// ptx/Parser.h - the recursive-descent parser that implements parsePtx().
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,14 +12,15 @@
 
 namespace tessera::ptx {
 
-// One use. Directives and declarations: Parser.cpp; bodies: ParseBody.cpp.
+// Parses one text. Parser.cpp implements directives and declarations,
+// ParseBody.cpp function bodies.
 class Parser {
 public:
   Parser(std::string_view text, const std::string &name, Names names);
   Module run();
 
 private:
-  // A { } of a body: names inside hide those outside.
+  // A { } block of a body. Its names hide those of outer scopes.
   struct Scope {
     struct Range {
       uint32_t first = 0, count = 0;
@@ -97,12 +98,13 @@ private:
   uint32_t currentLocation = None;
   uint64_t totalBytes = 0; // of initialized and declared module memory
 
-  Function *fn = nullptr; // the one whose body is read
+  Function *fn = nullptr; // the function that is being parsed
   std::vector<Scope> scopes;
   std::vector<std::pair<uint32_t, uint32_t>> labelAliases;
 };
 
-// The state space that a token names; false if it names none.
+// Sets the state space that a token names; returns false if it does not name
+// one.
 bool spaceOf(const Token &token, Space &space);
 
 } // namespace tessera::ptx

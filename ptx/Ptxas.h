@@ -1,4 +1,4 @@
-// ptx/Ptxas.h - PTX to a cubin by NVIDIA's assembler.
+// ptx/Ptxas.h - assembles PTX to a cubin with NVIDIA's ptxas.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,17 +18,17 @@ class SourceFile;
 
 namespace tessera::ptx {
 
-// What ptxas -v says of a kernel.
+// Resources of a kernel, as reported by ptxas -v.
 struct Resources {
   uint32_t registers = 0; // per thread
   // Bytes per thread.
   uint64_t stack = 0, spillStores = 0, spillLoads = 0;
-  uint64_t staticShared = 0; // bytes per block, without the dynamic ones
+  uint64_t staticShared = 0; // bytes per block, without dynamic shared memory
   uint32_t barriers = 0;
-  bool known = false; // whether the log had the kernel
+  bool known = false; // true if the log contains the kernel
 };
 
-// Reads the log of ptxas -v.
+// Parses the log of ptxas -v.
 Resources parseResources(std::string_view log, std::string_view kernel);
 
 struct AssembleOptions {
@@ -59,8 +59,8 @@ struct Cubin {
 // the line of PTX and the kernel's line.
 Cubin assemble(const std::string &ptx, const AssembleOptions &options);
 
-// What nvdisasm -c prints for a cubin, with the lines of the kernel (-g) or of
-// the PTX (-gp). Throws Error.
+// Returns the output of nvdisasm -c for a cubin, with the lines of the kernel
+// (-g) or of the PTX (-gp). Throws Error.
 enum class SassLines { Kernel, Ptx };
 std::string disassemble(const std::string &cubin,
                         const std::filesystem::path &nvdisasm,

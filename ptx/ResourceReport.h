@@ -1,4 +1,5 @@
-// ptx/ResourceReport.h - what a compiled GPU kernel needs and does, as JSON.
+// ptx/ResourceReport.h - the resources and instructions of a compiled GPU
+// kernel, as JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,32 +16,33 @@ namespace tessera::ptx {
 
 struct Resources;
 
-// A piece of shared memory.
+// A buffer in shared memory.
 struct SharedBuffer {
-  std::string name; // what it is for
+  std::string name; // its purpose
   uint64_t offset = 0, bytes = 0;
   uint32_t line = 0; // of the kernel's file; 0: unknown
 };
 
-// What the compiler could not do at a place of the kernel.
+// An optimization that the compiler could not apply at a place.
 struct Remark {
   std::string place; // "k.py:12:9"
   std::string text;
 };
 
-// A comment line for the top of PTX, and those that stand there.
+// remarkComment() returns a remark as a comment line for the start of PTX;
+// remarksOf() reads these lines.
 std::string remarkComment(const Remark &remark);
 std::vector<Remark> remarksOf(std::string_view ptx);
 
 struct ReportInput {
   GpuTarget target;
   std::string ptx;
-  const Resources *resources = nullptr; // null: nothing was assembled
+  const Resources *resources = nullptr; // null: not assembled
   std::string ptxasVersion;             // "12.8.93"
   std::string sass;                     // empty: not disassembled
   std::string sassOfPtx;                // with PTX lines; empty: no blocks
-  uint64_t sharedBytes = 0;             // dynamic ones
-  uint32_t threads = 0;                 // 0: what the PTX says
+  uint64_t sharedBytes = 0;             // dynamic shared memory
+  uint32_t threads = 0;                 // 0: the number in the PTX
   std::vector<SharedBuffer> buffers;
   std::vector<Remark> remarks;
 };
@@ -56,10 +58,10 @@ struct ReportInput {
 // input only.
 Json makeReport(const ReportInput &input, std::string_view kernel = {});
 
-// A number or a text of a report, with two decimals where it is a fraction.
+// Returns a number or text of a report; fractions have two decimals.
 std::string numberText(const Json &value, const char *unknown = "?");
 
-// The report as people read it.
+// Returns the report as readable text.
 std::string reportText(const Json &report);
 
 // The listing's text with the line of the kernel before the first instruction

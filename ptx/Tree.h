@@ -1,4 +1,5 @@
-// ptx/Tree.h - a PTX module as read: names resolved, nothing decoded.
+// ptx/Tree.h - the syntax tree of a PTX module: names are resolved,
+// instructions are not decoded.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,7 +17,7 @@ inline constexpr uint32_t None = ~uint32_t{0};
 // State spaces of variables (PTX ISA, "State Spaces").
 enum class Space : uint8_t { Global, Const, Shared, Local, Param };
 
-// A value in an initializer that is an address.
+// An address in an initializer.
 struct Relocation {
   uint64_t offset = 0; // bytes from the variable's start
   std::string symbol;
@@ -28,7 +29,7 @@ struct Variable {
   Space space = Space::Global;
   uint32_t align = 1;        // bytes
   uint32_t elementBytes = 1; // of one element (.v4.f32: 16)
-  uint64_t bytes = 0;        // all elements; 0: as many as the launch says
+  uint64_t bytes = 0;        // all elements; 0: set by the launch
   bool isExtern = false;
   bool isPointer = false;    // a kernel parameter declared .ptr
   std::vector<uint8_t> init; // shorter than `bytes`: the rest is zero
@@ -78,7 +79,7 @@ struct Instruction {
   std::vector<Operand> operands;
 };
 
-// .loc: where the instructions after it come from.
+// .loc: the source location of the following instructions.
 struct Location {
   uint32_t file = 0, line = 0, column = 0;
   uint32_t inlinedAt = None; // into Module::locations
@@ -114,7 +115,7 @@ struct Function {
   std::vector<Instruction> body;
 };
 
-// A file that .loc names by its number.
+// A file that .loc refers to by number.
 struct NumberedFile {
   uint32_t number = 0;
   std::string path;
@@ -129,21 +130,22 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
 
-  // "kernel.py:12:4", or "" for None. Inlined calls follow, outermost last.
+  // Returns "kernel.py:12:4", or "" for None. Inlined calls follow, outermost
+  // last.
   std::string describe(uint32_t location) const;
-  // Of the place where the statement is written, or 0.
+  // Returns the line of the statement itself, or 0.
   uint32_t sourceLine(uint32_t location) const;
   const Function *find(std::string_view function) const;
 };
 
-// What the parser does with names that are declared nowhere: the special
-// registers it does not know, and functions that are called through registers.
-// Listings keep such names, the simulator cannot execute them.
+// How the parser treats undeclared names: unknown special registers, and
+// functions called through registers. Kept: listings keep such names. Declared:
+// an error, because the simulator cannot execute them.
 enum class Names : uint8_t { Declared, Kept };
 
-// Reads PTX 7.0 to 9.x; with Names::Kept any version, and texts without a
-// target. Instructions are not looked up here (isa/Table.h does that): any
-// opcode is taken. Throws Error with `name` and the line.
+// Parses PTX 7.0 to 9.x; with Names::Kept, any version and texts without a
+// target. Accepts any opcode; isa/Table.h looks instructions up. Throws Error
+// with `name` and the line.
 Module parsePtx(std::string_view text, const std::string &name,
                 Names names = Names::Declared);
 
