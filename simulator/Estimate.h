@@ -1,4 +1,5 @@
-// simulator/Estimate.h - counters of a launch to cycles of a device.
+// simulator/Estimate.h - converts the counters of a launch to cycles of a
+// device.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,7 +13,7 @@
 
 namespace tessera::sim {
 
-// What a GPU does, by autotune/model/devices.yaml. Rates are per SM and cycle.
+// Rates of a GPU, per SM and cycle, from autotune/model/devices.yaml.
 struct Device {
   std::string name, target;
   uint32_t sms = 0, maxWarps = 0, maxBlocks = 0, sharedBytes = 0;
@@ -24,8 +25,9 @@ struct Device {
   double launchCycles = 0;
 };
 
-// A lower bound of the time: each unit works at its full rate, all at once, and
-// the slowest decides. Latency that too few warps do not hide is not in it.
+// A lower bound of the time: all units work concurrently at their full rates,
+// and the slowest determines the time. Excludes latency that too few warps do
+// not hide.
 struct Estimate {
   std::vector<std::pair<std::string, double>> units; // cycles of one SM
   std::string limit;                                 // the slowest unit
@@ -36,7 +38,8 @@ struct Estimate {
 };
 Estimate estimate(const Counters &counters, const Device &device);
 
-// "m16n8k16" in an opcode: its multiply-adds; 0 for others.
+// Returns the multiply-adds of an opcode with a shape such as "m16n8k16"; 0 for
+// other opcodes.
 double multiplyAdds(const std::string &opcode);
 
 } // namespace tessera::sim

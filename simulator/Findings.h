@@ -1,4 +1,4 @@
-// simulator/Findings.h - what a simulated launch found and counted.
+// simulator/Findings.h - errors and counters of a simulated launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,7 +19,7 @@ enum class Check : uint8_t {
   Uninitialized,
   DivisionByZero, // whose quotient or remainder is used
   SharedRace,
-  AsyncRead, // of data before its wait
+  AsyncRead, // reads data of a copy before waiting for it
   DivergentBarrier,
   Deadlock,
   GlobalConflict,
@@ -28,12 +28,12 @@ enum class Check : uint8_t {
   Assertion,
   Trap,
   EndlessLoop,
-  DivergentWarp, // a warp-wide instruction without all lanes of its mask
+  DivergentWarp, // a warp-wide instruction lacks lanes of its mask
   Unsupported,
 };
 const char *checkName(Check check);
 
-// One thing a kernel did wrong. The run of its block ends there.
+// An error of a kernel. It ends the run of its block.
 struct Finding {
   Check check = Check::OutOfBounds;
   std::string message; // one sentence
@@ -45,22 +45,22 @@ struct Finding {
   std::array<uint32_t, 3> block{};
   uint32_t warp = 0, lane = 0;
   std::array<uint32_t, 3> thread{};
-  uint64_t address = 0; // where it concerns one
+  uint64_t address = 0; // of the access, if any
   std::string place;    // "A + 0x40 of 4096 bytes", "shared + 0x80"
   std::string history;  // the access it conflicts with
 
-  std::string text() const; // several lines, for people
+  std::string text() const; // several readable lines
 };
 
-// Sums over all blocks. Per instruction of the kernel, so that any grouping can
-// be made.
+// Counts of one instruction of the kernel, summed over all blocks, so that
+// callers can group them in any way.
 struct InstructionCount {
   uint32_t ptxLine = 0, sourceLine = 0;
   std::string source;
   std::string opcode;
   Class kind = Class::Other;
   uint64_t warps = 0, lanes = 0; // executions with at least one lane
-  uint64_t issues = 0;           // with or without
+  uint64_t issues = 0;           // executions, also without active lanes
   uint64_t requests = 0;         // memory accesses by warps
   uint64_t ways = 0;             // shared: passes over the banks
   uint64_t leastWays = 0;        // shared: the fewest for these widths
@@ -86,20 +86,20 @@ struct Counters {
   uint64_t barriers = 0;
   uint64_t blocks = 0, warps = 0;
   uint32_t sharedBytes = 0;   // of a block, as launched
-  uint32_t sharedTouched = 0; // end of the last byte that a block accessed
+  uint32_t sharedTouched = 0; // end of the highest byte that a block accessed
 
   void add(const Counters &other);
 };
 
 struct Report {
   std::string kernel;
-  std::vector<Finding> findings; // of the first block that has any
+  std::vector<Finding> findings; // of the first block with an error
   std::string output;            // of vprintf
   Counters counters;
 
   bool ok() const { return findings.empty(); }
   std::string text() const;
-  // Throws Error with text() when there are findings.
+  // Throws Error with text() if there are findings.
   void throwIfBad() const;
 };
 

@@ -1,4 +1,5 @@
-// simulator/Sim.h - runs PTX on the CPU and checks it: the public interface.
+// simulator/Sim.h - the public interface of the simulator, which runs PTX on
+// the CPU and checks every access.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -33,7 +34,7 @@ class ModuleState;
 
 using Dim3 = std::array<uint32_t, 3>;
 
-// One kernel parameter: its bytes, little end first.
+// One kernel parameter: its bytes, little-endian.
 struct Param {
   std::vector<uint8_t> bytes;
 };
@@ -44,8 +45,9 @@ Param scalar(const T &value) {
   return {{first, first + sizeof(T)}};
 }
 
-// What a kernel may touch. `initialized` = false makes reads of bytes that no
-// kernel has written an error once they reach a store, an address or a branch.
+// The memory that a kernel may access. With `initialized` = false, bytes that
+// no kernel has written are uninitialized: a value read from them is an error
+// once it reaches a store, an address or a branch.
 struct Memory {
   struct Range {
     std::string name;
@@ -67,33 +69,33 @@ struct Memory {
   }
 };
 
-// What is a conflict of accesses to one place that nothing orders. Different:
-// two stores of different values, by two blocks or two threads of one; a store
-// that changes a value and a load by another block, or one by another thread
-// whose value is used (with `uninitialized`). All: equal stores of two blocks
-// too.
+// Which unordered accesses to one location are conflicts. Different: two stores
+// of different values, by two blocks or by two threads of a block; a store that
+// changes a value and a load by another block, or a load by another thread
+// whose value is used (with `uninitialized`). All: also equal stores of two
+// blocks.
 enum class GlobalConflicts : uint8_t { Off, Different, All };
 
 struct Options {
-  // 0: blocks in the order of the grid, warps in turns of thousands of
-  // instructions. Else any of 2^64 - 1 random schedules, the same for the same
-  // seed: order of blocks, order and length of the turns of warps, side of a
-  // divergent branch that runs first. A correct kernel gives the same results.
+  // 0: blocks in grid order; warps alternate in turns of thousands of
+  // instructions. Other values select a reproducible random schedule: order of
+  // blocks, order and length of the warps' turns, and the side of a divergent
+  // branch that runs first. A correct kernel gives the same results.
   uint64_t seed = 0;
-  // Lanes of a warp run apart (independent thread scheduling), in an order that
-  // `seed` chooses, until the ISA makes them wait for one another: at barriers,
-  // at instructions with a member mask for the lanes that it names, and at
-  // those that all lanes execute together (mma, ldmatrix). Counters are those
-  // of the instructions that were executed: more than in lockstep.
+  // Independent thread scheduling: lanes of a warp run separately, in an order
+  // that `seed` selects, until the ISA requires them to synchronize. They do so
+  // at barriers, at instructions with a member mask (the named lanes), and at
+  // instructions that all lanes execute together (mma, ldmatrix). Counters
+  // count the executed instructions: more than in lockstep.
   bool lanesApart = false;
-  // cp.async reads its source when it is issued; else as late as it may, when
-  // its group has been waited for.
+  // True: cp.async reads its source at issue. False: as late as allowed, when
+  // its group is waited for.
   bool copiesReadAtIssue = false;
   TensorCores tensorCores = TensorCores::Fused; // how products are added
-  // So many blocks run at once on the calling thread, each some instructions at
-  // a time, as on a GPU where they wait for one another; when one ends, the
-  // next one starts. If all of them repeat the same instructions on the same
-  // values, the finding is a deadlock. 0: each block runs to its end.
+  // Number of blocks that run concurrently on the calling thread, a few
+  // instructions at a time, like GPU blocks that wait for each other. When one
+  // ends, the next starts. If all of them repeat the same instructions on the
+  // same values, the finding is a deadlock. 0: each block runs to its end.
   unsigned resident = 0;
   bool serial = false;  // blocks one after the other on the calling thread
   unsigned threads = 0; // 0: one per core
@@ -102,39 +104,40 @@ struct Options {
   bool overflow = true; // signed 32-bit overflow that reaches an address
   bool counters = true; // bank conflicts, sectors, lines
   GlobalConflicts conflicts = GlobalConflicts::Different;
-  // A block that executes more warp instructions than this does not end.
+  // A block that executes more warp instructions counts as endless.
   uint64_t maxInstructions = uint64_t{1} << 33;
   uint64_t maxOutput = 1 << 20; // bytes that vprintf may write
-  // Only these blocks run: their numbers in the grid, x fastest, ascending.
-  // Empty: all of them. Not with `watch`.
+  // Runs only these blocks: their numbers in the grid, x fastest, ascending.
+  // Empty: all. Not allowed with `watch`.
   std::vector<uint64_t> blocks;
-  const Watch *watch = nullptr; // one block looked at (simulator/Watch.h)
-  // Called on the launching thread before each block that it runs, with how
-  // many have been started by all threads. May be empty.
+  const Watch *watch = nullptr; // observes one block (simulator/Watch.h)
+  // Called on the launching thread before each block that it runs, with the
+  // number of blocks that all threads have started. May be empty.
   std::function<void(uint64_t started, uint64_t blocks)> progress;
 };
 
-// A loaded PTX module. Its .global variables live as long as it does. Copies
-// share one; launches of one module must not overlap.
+// A loaded PTX module. Its .global variables live as long as the module. Copies
+// share one module; launches of one module must not overlap.
 class Module {
 public:
-  // Throws Error for text that does not parse, an instruction that is not in
-  // the table, or recursion.
+  // Loads a module. Throws Error for text that does not parse, an instruction
+  // outside of the table, or recursion.
   static Module load(std::string_view ptx, const std::string &name = "<ptx>");
 
   std::vector<std::string> kernels() const;
-  // "sm_80"
+  // Returns the target: "sm_80".
   const std::string &target() const;
-  // Sizes of the kernel's parameters in bytes. Throws Error for no such kernel.
+  // Returns the sizes of the kernel's parameters in bytes. Throws Error for an
+  // unknown kernel.
   std::vector<uint32_t> parameterBytes(const std::string &kernel) const;
-  // .reqntid, or zeros.
+  // Returns .reqntid, or zeros.
   Dim3 requiredBlock(const std::string &kernel) const;
-  // Bytes of static shared memory.
+  // Returns the bytes of static shared memory.
   uint32_t staticShared(const std::string &kernel) const;
 
-  // Runs a kernel. dynamicShared in bytes. Throws Error for a bad launch (no
-  // such kernel, wrong parameters, sizes beyond the limits of the target); what
-  // the kernel does wrong is in the report.
+  // Runs a kernel. `dynamicShared` is in bytes. Throws Error for an invalid
+  // launch (unknown kernel, wrong parameters, sizes above the limits of the
+  // target). Errors of the kernel are in the report.
   Report launch(const std::string &kernel, Dim3 grid, Dim3 block,
                 uint32_t dynamicShared, const std::vector<Param> &params,
                 const Memory &memory, const Options &options = {}) const;

@@ -1,5 +1,5 @@
-// simulator/Watch.h - looks into a block while it runs: registers after the
-// instructions of a line.
+// simulator/Watch.h - observes a running block: registers after the
+// instructions of a source line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,8 +16,8 @@ namespace tessera::sim {
 
 struct RegisterValue {
   std::string name; // "%f12"
-  // What the instructions that use it say; None when they do not (.b32). Of a
-  // register with two halves F16x2 or Bf16x2.
+  // The type in the instructions that use it; None if they do not have one
+  // (.b32). F16x2 or Bf16x2 for a register with two halves.
   Type type = Type::None;
   unsigned bits = 32; // of the register; 1: a predicate
   std::array<uint64_t, 32> lanes{};
@@ -27,7 +27,7 @@ struct RegisterValue {
 // One execution of a watched instruction by one warp.
 struct WatchStep {
   uint32_t warp = 0;
-  uint32_t lanes = 0;       // that executed it
+  uint32_t lanes = 0;       // lanes that executed it
   uint32_t instruction = 0; // in the order of the kernel
   uint64_t execution = 0;   // of this instruction by this warp, from 1
   uint32_t ptxLine = 0;
@@ -38,14 +38,15 @@ struct WatchStep {
 
 struct Watch {
   std::array<uint32_t, 3> block{};
-  // The instructions of a source line: written there or inlined into it. An
-  // empty file means the kernel's; others are compared by their last part.
+  // Selects the instructions of a source line: written there or inlined into
+  // it. An empty file is the kernel's; other files are compared by the last
+  // part of their path.
   std::string file;
   uint32_t line = 0;
   uint32_t ptxLine = 0; // with line 0: of the PTX text
-  // Which to report; empty: those that the instruction writes.
+  // Registers to report; empty: those that the instruction writes.
   std::vector<std::string> registers;
-  bool alone = true; // no other block runs
+  bool alone = true; // only the watched block runs
   std::function<void(const WatchStep &)> step;
 };
 

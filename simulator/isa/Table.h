@@ -1,4 +1,5 @@
-// simulator/isa/Table.h - the instruction table: text of an opcode to its row.
+// simulator/isa/Table.h - the instruction table: maps the text of an opcode to
+// its row.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -57,8 +57,8 @@ struct Launch {
 // The blocks that a launch runs: their numbers in the grid, in their order.
 using BlockNumbers = std::function<uint64_t(uint64_t index)>;
 
-// Runs `count` blocks, of which Options::resident run at once. Calls `finished`
-// with each machine at the end. True when no block did anything wrong.
+// Runs `count` blocks, Options::resident of them concurrently. Calls `finished`
+// with each machine at the end. Returns true if no block has an error.
 bool runResident(Launch &launch, const BlockNumbers &numbers, uint64_t count,
                  const std::function<void(const Block &)> &finished,
                  Finding &finding);
@@ -74,8 +74,8 @@ class Block {
 public:
   explicit Block(Launch &launch);
 
-  // Runs block `linear` of the grid to its end; true when it did nothing wrong,
-  // else `finding` says what.
+  // Runs block `linear` of the grid to its end. Returns true without an error;
+  // else sets `finding`.
   bool run(uint64_t linear, Finding &finding);
 
   // The same in parts: start(), then round() while the block is running. A
@@ -90,7 +90,7 @@ public:
   // memory is the same.
   bool repeats();
   void forget() { states.clear(); }
-  // The finding that this block waits without end for other blocks.
+  // Returns the finding that this block waits for other blocks indefinitely.
   Finding waitsForOthers(const std::string &message,
                          const std::string &history) const;
   // "block 3,0,0 repeats ld.acquire.gpu.global.u32 ... (PTX line 40)"
@@ -126,7 +126,7 @@ public:
   // Called by Exec functions.
   void warpSync(Warp &w);
   void atomicSync(Warp &w, uint32_t address);
-  // What the warp does next is not seen by those who see the atomic.
+  // Advances the warp's time: later accesses are not ordered before the atomic.
   void afterAtomic(Warp &w) { w.now = ++clock; }
   void print(const std::string &text);
 
@@ -142,14 +142,15 @@ private:
     Taint reduceTaint = 0;
   };
 
-  // Keeps the finding of a violation. Returns true if the other warps go on.
+  // Stores the finding of a violation. Returns true if the other warps
+  // continue.
   bool note(const Warp &w, const Violation &violation, Finding &finding);
   // The warps in the order of their next turns.
   void orderTurns();
-  // How many instructions a turn has.
+  // Returns the number of instructions of a turn.
   uint64_t turn();
   void runWarp(Warp &w);
-  // The lanes of `active` that execute the instruction.
+  // Returns the lanes of `active` that execute the instruction.
   uint32_t guarded(const Warp &w, const Inst &i) const;
   void count(Warp &w, const Inst &i, uint32_t mask);
   // Independent thread scheduling (LanesApart.cpp).

@@ -1,4 +1,4 @@
-// simulator/machine/Decode.h - a function of the tree to a Program.
+// simulator/machine/Decode.h - decodes a function of the tree to a Program.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -55,10 +55,10 @@ public:
   // granule: bytes that every store covers whole (a power of two).
   GlobalMemory(const Memory &memory, uint32_t granule);
   void add(Allocation allocation); // before finish()
-  // Throws Error when ranges overlap.
+  // Completes the list of ranges. Throws Error if ranges overlap.
   void finish();
 
-  // Null when no range holds the byte.
+  // Returns the range that contains the byte, or null.
   Allocation *find(uint64_t address);
   const std::vector<Allocation> &allocations() const { return ranges; }
   // "A + 0x40 of 4096 bytes", or the nearest range below for what is outside.
@@ -73,7 +73,8 @@ public:
   // Those of an address with the lock of the address held.
   ReleaseHistory releases;
 
-  // Held around the stores and atomics to a stretch of memory.
+  // Returns the lock that is held during stores and atomics to an address
+  // range.
   std::mutex &lockFor(uint64_t address) {
     return locks[(address >> 12) % locks.size()];
   }

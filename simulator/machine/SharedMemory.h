@@ -65,12 +65,12 @@ private:
   std::vector<uint8_t> poison;
 };
 
-// What a bank serves in one pass is a 4-byte word; 32 banks. The number of
-// passes that a warp's access of `bytes` a lane takes (8-byte accesses go in
-// halves, 16-byte accesses in quarters of a warp).
+// Returns the number of passes of a warp's access of `bytes` per lane. In one
+// pass each of 32 banks serves one 4-byte word. 8-byte accesses are split into
+// halves of a warp, 16-byte accesses into quarters.
 uint32_t bankWays(const uint32_t *address, uint32_t bytes, uint32_t mask);
-// The fewest that an access of this width by these lanes takes, wherever its
-// words lie; what bankWays gives beyond it are bank conflicts.
+// Returns the minimum number of passes of an access of this width by these
+// lanes, for any addresses. Passes of bankWays() above it are bank conflicts.
 uint32_t leastBankWays(uint32_t bytes, uint32_t mask);
 
 } // namespace tessera::sim

@@ -16,8 +16,8 @@ namespace tessera::sim {
 
 class Block;
 
-// Taint of a row: bits 0-31 say which lanes hold an uninitialized value, bits
-// 32-63 which hold the result of a signed overflow.
+// Taint of a row. Bits 0-31: lanes with an uninitialized value. Bits 32-63:
+// lanes with the result of a signed overflow.
 using Taint = uint64_t;
 inline constexpr Taint PoisonBits = 0xffffffff;
 inline Taint bothHalves(uint32_t mask) {
@@ -94,7 +94,7 @@ struct Warp {
 
   enum class State : uint8_t { Ready, Waiting, Stopped, Done };
   State state = State::Ready;
-  uint32_t barrier = 0;  // that it waits at
+  uint32_t barrier = 0;  // the barrier that it waits at
   uint64_t executed = 0; // instructions of this block
 
   // Order of shared-memory accesses: all accesses until the next
@@ -154,7 +154,7 @@ struct Warp {
   }
 };
 
-// What the checks throw; the block's loop turns it into a Finding.
+// Thrown by the checks; the block's loop converts it to a Finding.
 struct Violation {
   Check check;
   uint32_t lane = 0;

@@ -18,8 +18,9 @@ namespace tessera::sim {
 
 class WatchPoint {
 public:
-  // Throws Error when no instruction comes from the line, or the kernel has no
-  // such register. `block`: the linear number of the watched block.
+  // Inserts the hooks. Throws Error if the line does not have instructions or
+  // the kernel does not have a register. `block`: the linear number of the
+  // watched block.
   WatchPoint(const ptx::Module &module, const Program &program,
              const Watch &watch, uint64_t block);
 
