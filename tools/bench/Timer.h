@@ -1,4 +1,4 @@
-// tools/bench/Timer.h - how long a piece of work takes on a device.
+// tools/bench/Timer.h - measures the time of work on a device.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

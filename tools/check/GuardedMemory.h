@@ -1,4 +1,4 @@
-// tools/check/GuardedMemory.h - memory between pages that nothing may touch.
+// tools/check/GuardedMemory.h - memory between inaccessible pages.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,4 @@
-// tools/commands/Debug.h - what `tessera debug` was asked.
+// tools/commands/Debug.h - the arguments of `tessera debug`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,4 @@
-// tools/diff/LineDiff.h - what differs between two texts, line by line.
+// tools/diff/LineDiff.h - a line-by-line difference of two texts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

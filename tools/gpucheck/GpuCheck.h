@@ -1,11 +1,11 @@
-// tools/gpucheck/GpuCheck.h - packed cases on the machine's NVIDIA GPU: what is
-// to be done, and what came of it.
+// tools/gpucheck/GpuCheck.h - runs packed cases on this machine's NVIDIA GPU:
+// work items and results.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// tessera-gpu-check and tessera tune --device cuda run it. The process that
-// owns the GPU does item after item (support/Isolated.h); this process keeps
-// the rows that it reports.
+// tessera-gpu-check and tessera tune --device cuda use it. The process that
+// owns the GPU runs one item after another (support/Isolated.h); this process
+// collects the rows that it reports.
 #pragma once
 
 #include "autotune/table/TuneTable.h"
@@ -29,39 +29,39 @@ using Clock = std::chrono::steady_clock;
 enum class Kind {
   Check,     // results of a case
   Tune,      // its configurations: results and times
-  Time,      // a case, alternately with another compiler's code
+  Time,      // times of a case, alternating with another compiler's code
   Peers,     // other libraries' attention, by Python
-  Calibrate, // a figure of the cost model
+  Calibrate, // a constant of the cost model
 };
 inline constexpr const char *kindNames[] = {"check", "tune", "time", "peers",
                                             "calibrate"};
 
 struct Options {
   std::string folder, json;
-  // Gets the tuned configurations; default: named after the GPU, alongside
-  // `json`.
+  // Output file of the tuned configurations; default: named after the GPU, in
+  // the folder of `json`.
   std::string table;
   tune::TuneProvenance provenance; // of the table
   std::string python = "python3";  // for measuring other libraries
   uint32_t timed = 20;             // launches of each compiler's code
   uint32_t repeated = 3;  // launches that must write the same bytes again
   bool clearCache = true; // before each timed launch
-  uint32_t seconds = 60;  // that a phase of an item may take
-  uint32_t budget = 0;    // seconds of all; 0: no limit
-  bool resume = false;    // takes over what `json` has
-  bool isPart = false;    // of another command, which prints the summary
+  uint32_t seconds = 60;  // limit of a phase of an item
+  uint32_t budget = 0;    // limit of all items, in seconds; 0: none
+  bool resume = false;    // adopts the rows of `json`
+  bool isPart = false;    // called by a command that prints the summary
   std::vector<std::string> phases; // names of kinds; empty: all
 };
 
 struct Item {
   Kind kind;
   std::filesystem::path folder; // of a case, else of the pack
-  std::string name;             // of the case or figure
+  std::string name;             // of the case or constant
 
   std::string text() const { return kindNames[size_t(kind)] + (" " + name); }
 };
 
-// What is to be done, in order. Throws Error for a case without code.
+// Returns the work items in order. Throws Error for a case without code.
 std::vector<Item> itemsOf(const Options &options);
 
 struct Outcome {
@@ -70,32 +70,32 @@ struct Outcome {
   size_t tuned = 0; // launches with an entry in the table
 };
 
-// Rows by the number of their item; the file is written after each, so that an
-// interruption loses the current item alone.
+// Rows by the number of their item. The file is written after each row, so that
+// an interruption loses only the current item.
 class Results {
 public:
   Results(const Options &options, std::vector<Item> items);
 
   const std::vector<Item> &items() const { return list; }
-  // The first item from there on that is neither done nor late.
+  // Returns the first item from `from` on that is neither done nor late.
   std::optional<size_t> next(size_t from = 0) const;
   bool done(size_t i) const { return !rows[i].is_null() || late.contains(i); }
 
-  // Takes over the rows of an earlier file of the same pack. Throws Error for a
-  // file of another one.
+  // Adopts the rows of an earlier file of the same pack. Throws Error for a
+  // file of another pack.
   void resume();
 
-  // `facts`: of the GPU, with its "state". Throws Error where rows of another
-  // GPU were taken over.
+  // Stores the GPU's facts, with its "state". Throws Error if adopted rows
+  // belong to another GPU.
   void opened(const Json &facts);
   void add(size_t i, Json row);
   void fail(size_t i, const std::string &why);
-  // A configuration that is not to run again.
+  // Excludes a configuration from further runs.
   void exclude(size_t i, size_t candidate, const std::string &why);
   std::set<size_t> excluded(size_t i) const;
 
-  // Notes whether the case of a checked row can be timed. The worker notes what
-  // it finds itself, too.
+  // Records whether the case of a checked row can be timed. The worker records
+  // its own results, too.
   void note(size_t i, const Json &row);
   bool isWrong(const Item &item) const { return wrong.contains(item.name); }
   bool hasPeer(const Item &item) const { return !noPeer.contains(item.name); }
@@ -105,7 +105,7 @@ public:
   std::string commit() const {
     return pack.is_object() ? pack.value("commit", "") : "";
   }
-  // Seconds of the budget that are left, and those that tuning may take.
+  // Return the remaining seconds of the budget, and those for tuning.
   double secondsLeft() const;
   double tuningLeft() const;
 
@@ -134,19 +134,19 @@ private:
   bool complete = false;
 };
 
-// The table of tuned configurations; empty: none is written.
+// Returns the path of the table of tuned configurations; empty: not written.
 std::filesystem::path tableOf(const Options &options,
                               const tune::DeviceModel &device);
-// The GPU of describeGpu().
+// Returns the device model of describeGpu().
 tune::DeviceModel deviceOf(const Json &facts);
 
 // Reads the tensors of a packed case. Throws Error.
 cases::LoadedCase loadCase(const std::filesystem::path &folder);
-// The launch of code that is compiled.
+// Returns a launch of compiled code.
 cases::PreparedLaunch launchOf(runtime::CompiledKernel code,
                                uint32_t appended = 0);
 
-// In the process that owns the GPU.
+// Called in the process that owns the GPU.
 
 // The configurations of a case, timed alternately. `say` gets what is done with
 // which. Throws Error where the kernel's default configuration cannot be used,
@@ -164,8 +164,8 @@ struct Tuned {
 };
 Tuned tuneCase(const TuneTask &task, const SayCandidate &say);
 
-// Seconds that the dots of a case take at least on the GPU, and its traffic
-// with memory; 0 where that is not known.
+// Lower bounds of a case's time on the GPU: seconds of its dots and of its
+// memory traffic; 0 if unknown.
 struct LeastTime {
   double flop = 0, dots = 0, memory = 0;
 };
@@ -182,12 +182,12 @@ const std::vector<std::string> &figureNames();
 Json measureFigure(const std::string &name,
                    const std::filesystem::path &folder);
 
-// In the process that watches.
+// Called in the process that watches the worker.
 
 // Returns the output of FOLDER/peers.py, or {"not_measured": WHY}.
 Json runPeers(const Options &options, double seconds);
 
-// Ctrl-C stops it where the program has StopSignals.
+// Runs all items. Ctrl-C stops it if the program has StopSignals.
 Outcome runGpuCheck(const Options &options);
 
 } // namespace tessera::gpucheck

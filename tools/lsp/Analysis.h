@@ -1,4 +1,4 @@
-// tools/lsp/Analysis.h - what the compiler says of a kernel file that is being
+// tools/lsp/Analysis.h - diagnostics and types of a kernel file that is being
 // edited.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -16,24 +16,24 @@
 
 namespace tessera::tools::lsp {
 
-// Carries out a request (a worker does). Throws Error where it cannot.
+// Compiles a request in a worker. Throws Error on failure.
 using Compile =
     std::function<language::CompileResult(const language::CompileRequest &)>;
 
 struct Finding {
   enum class Severity { Error = 1, Warning = 2, Information = 3, Hint = 4 };
   Severity severity = Severity::Error;
-  std::string path; // of the file it lies in
+  std::string path; // of its file
   SourceRange range;
   std::string id;
-  std::string message; // with the hint on a line of its own
+  std::string message; // with the hint on a separate line
 };
 
 struct KnownValue {
   SourceRange range;
   std::vector<std::string> values; // "fp32[16, 64]"
   std::string definedIn;           // of a function of a kernel file
-  SourceRange defined;             // where its name stands there
+  SourceRange defined;             // position of its name there
 };
 
 struct Analysis {
@@ -43,19 +43,19 @@ struct Analysis {
 };
 
 struct AnalysisOptions {
-  bool allInstances = false; // else the first of each kernel
+  bool allInstances = false; // else only the first of each kernel
   std::string target;        // "sm_80"; empty: this machine
-  std::string instance;      // only this one, where the file has it
+  std::string instance;      // only this one, if the file has it
 };
 
-// Parses the text and finds types for the instances of its kernels. Files that
-// it imports come from `reader`. What is wrong is in the findings; never
-// throws.
+// Parses the text and infers types for the instances of its kernels. `reader`
+// provides imported files. Errors are in the findings; never throws.
 Analysis analyze(const std::string &path, const std::string &text,
                  const AnalysisOptions &options,
                  const language::FileReader &reader, const Compile &compile);
 
-// The smallest known range around a place, columns in bytes from 1; null: none.
+// Returns the value with the smallest range around a position (columns in bytes
+// from 1), or null.
 const KnownValue *valueAt(const Analysis &analysis, const std::string &path,
                           uint32_t line, uint32_t column);
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace tessera::tools {
-// docs/language/builtins.md, which a test keeps equal to the registry.
+// Returns docs/language/builtins.md; a test compares it with the registry.
 std::string builtinsPage();
 } // namespace tessera::tools
 
@@ -24,7 +24,8 @@ struct BuiltinDoc {
   bool isMath = false;   // also tl.math.name
 };
 
-// In the order of the page. Rows that are no names (statements) are left out.
+// Returns the builtins in the order of the page, without rows that are not
+// names (statements).
 std::vector<BuiltinDoc> readBuiltins(std::string_view page);
 
 } // namespace tessera::tools::lsp

@@ -19,8 +19,7 @@ public:
   // Throws Error for an invalid header or a length above 64 MiB, after which
   // message boundaries are unknown.
   std::optional<std::string> read();
-  // Whether read() has something to read within the time. True at the end of
-  // the input, too.
+  // True if read() has data, or reached the end of the input, within `time`.
   bool ready(std::chrono::milliseconds time) const;
   // Writes a message. Returns false if the client has closed the channel.
   bool write(std::string_view body) const;

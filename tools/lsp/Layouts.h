@@ -1,5 +1,5 @@
-// tools/lsp/Layouts.h - layouts of a line's tiles, found beside the work of the
-// language server.
+// tools/lsp/Layouts.h - layouts of a line's tiles, computed in the background
+// of the language server.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,15 +16,16 @@ namespace tessera::tools::lsp {
 
 class Layouts {
 public:
-  // Of tiles of that shape, as Markdown. Compiles the file as it is on the
-  // disk; waits for that a short while only, and says so when it takes longer:
-  // the next question has it.
+  // Returns the layouts of the line's tiles of that shape, as Markdown.
+  // Compiles the file as stored on disk and waits only briefly. If compilation
+  // takes longer, the text reports it, and the next request returns the
+  // layouts.
   std::string of(const std::string &path, uint32_t line,
                  const std::vector<int64_t> &shape,
                  const AnalysisOptions &options);
 
 private:
-  // What the tiles were made from.
+  // The inputs from which the tiles were computed.
   std::tuple<std::string, std::string, std::string, std::string> made;
   std::shared_future<KernelTiles> tiles;
 };

@@ -1,10 +1,9 @@
-// tools/lsp/Server.h - a language server for kernel files: messages in,
-// messages out.
+// tools/lsp/Server.h - a language server for kernel files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Language Server Protocol 3.17: diagnostics, hover, definition, completion;
-// texts are synchronized whole.
+// Implements Language Server Protocol 3.17: diagnostics, hover, definition and
+// completion. Clients send complete texts.
 #pragma once
 
 #include "support/Json.h"
@@ -19,11 +18,11 @@
 
 namespace tessera::tools::lsp {
 
-// What the server asks the rest of tessera for.
+// The functions of tessera that the server calls.
 struct Backend {
   Compile compile;
-  // The layouts of a line's tiles of that shape, as Markdown; empty: there are
-  // none. Null where layouts are not shown.
+  // Returns the layouts of a line's tiles of that shape, as Markdown; empty:
+  // none. Null if layouts are not shown.
   std::function<std::string(const std::string &path, uint32_t line,
                             const std::vector<int64_t> &shape,
                             const AnalysisOptions &options)>
@@ -35,8 +34,8 @@ public:
   using Send = std::function<void(const Json &message)>;
   Server(Backend backend, AnalysisOptions options, Send send);
 
-  // One message of the client. Answers, and says in a response or in the
-  // client's log what is wrong with it; never throws.
+  // Handles a message of the client. Reports errors in the response or in the
+  // client's log; never throws.
   void handle(const std::string &body);
 
   // True if changed texts have not been analyzed yet.
@@ -44,7 +43,7 @@ public:
   // Analyzes one of them and publishes its diagnostics.
   void analyzeNext();
 
-  // After `exit`: 0 where `shutdown` came before, else 1.
+  // Exit status after `exit`: 0 if `shutdown` came before, else 1.
   bool ended() const { return exited; }
   int status() const { return shutDown ? 0 : 1; }
 

@@ -1,5 +1,5 @@
-// tools/lsp/Text.h - places and files as the Language Server Protocol writes
-// them.
+// tools/lsp/Text.h - converts positions and file names to and from the Language
+// Server Protocol.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -22,18 +22,19 @@ struct Position {
 // Converts a byte's column (from 1) in a line of UTF-8 to a character of the
 // protocol. Bytes that are not valid UTF-8 count as one character each.
 uint32_t characterOf(std::string_view line, uint32_t column);
-// And back; past the end of the line: one past its last byte.
+// Converts back; past the end of the line, returns one past its last byte.
 uint32_t columnOf(std::string_view line, uint32_t character);
 
 Position positionOf(const SourceFile &file, uint32_t line, uint32_t column);
-// A range of the protocol. An unknown end is that of the word, or of the line
-// where there is none.
+// Returns a range of the protocol. An unknown end becomes that of the word, or
+// that of the line without a word.
 Json rangeJson(const SourceFile &file, const SourceRange &range);
 
 // Parses a position. Throws Error for another value.
 Position readPosition(const Json &json);
 
-// "file:///a%20b.py" to "/a b.py" and back. Other schemes have no path: empty.
+// Convert "file:///a%20b.py" to "/a b.py" and back. Other schemes give an empty
+// path.
 std::string pathOfUri(std::string_view uri);
 std::string uriOfPath(std::string_view path);
 

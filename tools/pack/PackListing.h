@@ -1,4 +1,4 @@
-// tools/pack/PackListing.h - the contents of a pack as text for people.
+// tools/pack/PackListing.h - the contents of a pack as readable text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

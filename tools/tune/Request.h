@@ -1,4 +1,4 @@
-// tools/tune/Request.h - what tessera tune was asked to measure.
+// tools/tune/Request.h - the arguments of tessera tune.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

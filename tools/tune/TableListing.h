@@ -1,4 +1,4 @@
-// tools/tune/TableListing.h - a tuning table as text for people.
+// tools/tune/TableListing.h - a tuning table as readable text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
