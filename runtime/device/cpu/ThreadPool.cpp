@@ -101,8 +101,7 @@ void ThreadPool::setInstanceThreads(int threads) {
 }
 
 bool ThreadPool::mayTake(int index) const {
-  return index < allowed.load(std::memory_order_relaxed) &&
-         open.load(std::memory_order_seq_cst) > 0;
+  return index < allowed && open > 0;
 }
 
 void ThreadPool::runItem(int64_t item) {

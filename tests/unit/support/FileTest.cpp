@@ -254,14 +254,15 @@ TEST(File, FolderChecks) {
 TEST(File, LocksExclude) {
   TemporaryFolder folder;
   const fs::path path = folder.path() / "lock";
-  int inside = 0, most = 0, rounds = 0;
+  // Atomic, because the thread sanitizer does not know locks of files.
+  std::atomic<int> inside{0}, most{0}, rounds{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
       for (int i = 0; i < 25; ++i) {
         FileLock lock = FileLock::acquire(path);
         ASSERT_TRUE(lock.locked());
-        most = std::max(most, ++inside);
+        most = std::max<int>(most, ++inside);
         std::this_thread::yield();
         --inside;
         ++rounds;
