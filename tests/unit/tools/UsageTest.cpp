@@ -101,7 +101,8 @@ TEST_F(Usage, Messages) {
   }
 }
 
-#ifndef __SANITIZE_ADDRESS__ // it reserves terabytes of addresses itself
+// Sanitizers reserve terabytes of addresses themselves.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // A gibibyte of addresses; the argument alone would take sixteen.
 TEST_F(Usage, ALargeArgumentNamesItsSize) {
   const CommandResult result = runCommand(

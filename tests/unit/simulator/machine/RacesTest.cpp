@@ -239,8 +239,10 @@ TEST(SimRaces, ALaterReaderHidesNoEarlierOne) {
             std::string::npos);
 }
 
-// Block 0 waits for ever for what block 1 would have done; what block 1 did
-// wrong is told, though it comes later.
+// Block 0 waits forever for a store that block 1 never makes. The error of block
+// 1 is reported, although it comes later. With the thread sanitizer block 1
+// runs so slowly that block 0 ends its last wait first.
+#ifndef __SANITIZE_THREAD__
 TEST(SimRaces, WhoWaitsForEverIsNotReportedFirst) {
   const std::string text = R"(
     mov.u32 %r10, %ctaid.x;
@@ -281,6 +283,7 @@ TEST(SimRaces, WhoWaitsForEverIsNotReportedFirst) {
                   25);
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
+#endif
 
 // Warp 0 reads, warp 1 stores the value that is there, and warp 2, which has
 // met warp 1 alone, stores another one.
