@@ -239,9 +239,9 @@ TEST(SimRaces, ALaterReaderHidesNoEarlierOne) {
             std::string::npos);
 }
 
-// Block 0 waits forever for a store that block 1 never makes. The error of block
-// 1 is reported, although it comes later. With the thread sanitizer block 1
-// runs so slowly that block 0 ends its last wait first.
+// Block 0 waits forever for a store that block 1 never makes. The error of
+// block 1 is reported, although it comes later. With the thread sanitizer block
+// 1 runs so slowly that block 0 ends its last wait first.
 #ifndef __SANITIZE_THREAD__
 TEST(SimRaces, WhoWaitsForEverIsNotReportedFirst) {
   const std::string text = R"(
