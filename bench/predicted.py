@@ -179,7 +179,7 @@ def summary(records, context):
 
 
 def table(records):
-    """The table of docs/kernels.md."""
+    """The table of predicted times, in Markdown."""
     sums = [record for record in records if "kernel" not in record]
     lines = ["| shape, tokens, blocks | GPU | pass | launches | predicted ms | target | bound | dense attention's bound |",
              "|---|---|---|---:|---:|---:|---:|---:|"]

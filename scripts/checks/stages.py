@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the table of stages in docs/kernels.md against bench/results/stages_sm_80.json, which tessera bench stages writes; --fix
+"""Checks the table of stages in docs/kernel-counts.md against bench/results/stages_sm_80.json, which tessera bench stages writes; --fix
 writes the table.
 
 SPDX-License-Identifier: Apache-2.0
@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "lib"))
 sys.dont_write_bytecode = True
 import page_block  # noqa: E402
 
-RESULTS, PAGE = ROOT / "bench" / "results" / "stages_sm_80.json", ROOT / "docs" / "kernels.md"
+RESULTS, PAGE = ROOT / "bench" / "results" / "stages_sm_80.json", ROOT / "docs" / "kernel-counts.md"
 BEGIN, END = "<!-- tessera bench stages: written by scripts/checks/stages.py --fix -->", "<!-- end of tessera bench stages -->"
 SUMS = ["launches", "flop", "flop_executed", "bytes", "l2_bytes", "tensor_instructions_needed", "tensor_instructions",
         "warp_instructions", "predicted_us"]
@@ -61,9 +61,9 @@ def table(result):
 
 
 def main():
-    texts = page_block.replaced(PAGE, "docs/kernels.md", BEGIN, END, table(json.loads(RESULTS.read_text(encoding="utf-8"))))
+    texts = page_block.replaced(PAGE, "docs/kernel-counts.md", BEGIN, END, table(json.loads(RESULTS.read_text(encoding="utf-8"))))
     return page_block.settle({PAGE: texts[1]} if texts[0] != texts[1] else {},
-                             "docs/kernels.md: the table of stages is not what bench/results/stages_sm_80.json says") if texts else 1
+                             "docs/kernel-counts.md: the table of stages is not what bench/results/stages_sm_80.json says") if texts else 1
 
 
 if __name__ == "__main__":
