@@ -1,4 +1,4 @@
-"""tests/docs/parity_test.py - every line of docs/parity.md names tests that exist, or says why there is none.
+"""tests/docs/parity_test.py - every line of tests/docs/parity.md names tests that exist, or says why there is none.
 SPDX-License-Identifier: Apache-2.0
 """
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 from repository import ROOT
 
-PAGE = (ROOT / "docs/parity.md").read_text()
+PAGE = (ROOT / "tests/docs/parity.md").read_text()
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
 
@@ -43,7 +43,7 @@ def test_page():
 
 
 @pytest.mark.parametrize("before, after", (("`AdamW.ClipReadsOneNumber`", "`AdamW.NoSuchTest`"), ("| R7 |", "| R6 |"),
-                                           ("none: there is no such dependency", "")), ids=("no test", "number", "no reason"))
+                                           ("none: tessera does not have this dependency", "")), ids=("no test", "number", "no reason"))
 def test_mistakes_are_found(before, after):
     assert before in PAGE
     assert faults(PAGE.replace(before, after, 1), known_tests())

@@ -40,7 +40,7 @@ def sample(pid):
 
 def soak(steps, folder):
     out = folder / "run"
-    text = (ROOT / "docs/training.md").read_text() * 20
+    text = "".join(page.read_text() for page in sorted((ROOT / "docs").glob("training/*.md"))) * 36
     (folder / "text").write_text(text)
     settings = {
         "kernels": "torch", "data.path": folder / "text", "panel": "false", "threads": 1, "model.dim": 64, "model.n_layers": 2,
