@@ -1,8 +1,8 @@
-# tests/docs/tutorial_test.py - runs every fenced block of docs/tutorial/README.md, in order, in one folder.
+# tests/docs/tutorial_test.py - runs every fenced block of docs/tutorial, in order, in one folder.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """    ```python write=FILE   becomes the file
-    ```diff apply=FILE     replaces the one place in it where the lines with " " and "-" stand
+    ```diff apply=FILE     replaces the one place in it that has the lines with " " and "-"
     ```sh [exit=N]         runs under `sh -e`
     ```text                lines that the run before it printed, numbers aside
 A block without such a word is an error, so that none goes untested."""
@@ -12,7 +12,7 @@ import subprocess
 
 from repository import BUILD, ROOT
 
-PAGE = ROOT / "docs/tutorial/README.md"
+PAGES = [ROOT / "docs/tutorial/README.md", ROOT / "docs/tutorial/attention.md"]
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -56,9 +56,13 @@ def run(folder, language, options, body, state):
 def test_blocks(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{BUILD / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("TESSERA_CACHE_DIR", str(tmp_path / "cache"))
-    text, state = PAGE.read_text(), {"output": ""}
-    blocks = list(BLOCK.finditer(text))
-    for block in blocks:
-        problem = run(tmp_path, block[1], block[2], block[3], state)
-        assert not problem, f"{PAGE}:{text.count(chr(10), 0, block.start()) + 1}: {problem}"
-    assert len(blocks) > 20 and text.count("```") == 2 * len(blocks)
+    count, state = 0, {"output": ""}
+    for page in PAGES:
+        text = page.read_text()
+        blocks = list(BLOCK.finditer(text))
+        for block in blocks:
+            problem = run(tmp_path, block[1], block[2], block[3], state)
+            assert not problem, f"{page}:{text.count(chr(10), 0, block.start()) + 1}: {problem}"
+        assert text.count("```") == 2 * len(blocks)
+        count += len(blocks)
+    assert count > 20 and sorted(page.name for page in PAGES) == sorted(path.name for path in PAGES[0].parent.glob("*.md"))
