@@ -22,11 +22,12 @@ static LinearLayout canonical(const LinearLayout &layout) {
       throw LayoutError(std::string("a conversion of a layout with ") +
                             dimName(in.dim),
                         "only register, lane and warp are converted");
-  // All three dims, in this order.
+  // The product adds the missing dims and fixes their order.
   return emptyDims({Dim::Register, Dim::Lane, Dim::Warp}, {}) * layout;
 }
 
-// Register r' without replication -> the same register with replication.
+// Returns the map from the registers of dropReplication(layout) to the
+// registers of `layout`.
 static LinearLayout keptRegisters(const LinearLayout &layout) {
   Span span;
   std::vector<Word> columns;
@@ -38,9 +39,10 @@ static LinearLayout keptRegisters(const LinearLayout &layout) {
           columns};
 }
 
-// Where each place of dst finds its element in src. A solution of src(x) = e
-// for every bit of dst: in the same lane and warp if there is one, then in the
-// same warp, then anywhere. src has no replication within a lane.
+// Returns the map from each place of dst to a place of src with the same
+// element. For every bit of dst with basis e it solves src(x) = e: in the same
+// lane and warp if possible, then in the same warp, then in any warp. src must
+// not have replication within a lane.
 static LinearLayout nearest(const LinearLayout &src, const LinearLayout &dst) {
   const int regs = src.inBits(Dim::Register), lanes = src.inBits(Dim::Lane);
   const Span inLane(src.columns(Dim::Register));
@@ -72,7 +74,7 @@ static LinearLayout nearest(const LinearLayout &src, const LinearLayout &dst) {
 
 namespace {
 
-// The parts of `from`, as words over one dim's bits.
+// Accessors for the columns of `from`, restricted to one output dim.
 struct Parts {
   explicit Parts(const LinearLayout &from) : map(from) {}
 
@@ -85,7 +87,7 @@ struct Parts {
       columns.push_back(part(in, bit, out));
     return columns;
   }
-  // The index of this dim is the same on both sides, whatever else changes.
+  // True if the index of this dim is the same for the result and the source.
   bool keeps(Dim dim) const {
     for (const Extent &in : map.ins())
       for (int bit = 0; bit < in.bits; ++bit)
@@ -107,7 +109,7 @@ private:
 
 } // namespace
 
-// Word columns for a map (register, lane, warp) -> one dim.
+// Returns the map (register, lane, warp) -> `out` with the given columns.
 static LinearLayout mapTo(const LinearLayout &like, Dim out, int bits,
                           const std::vector<Word> &registers,
                           const std::vector<Word> &lanes,
@@ -118,11 +120,13 @@ static LinearLayout mapTo(const LinearLayout &like, Dim out, int bits,
   return {like.ins(), {{out, bits}}, columns};
 }
 
-// from: (register, lane, warp) -> (register, lane, warp), warps stay.
+// Returns the shuffles for `from`, a map (register, lane, warp) -> (register,
+// lane, warp) that keeps the warp. Returns nullopt if there is no such plan.
 //
-// In step s lane l receives its register r = s + F l. F is chosen so that the
-// source lane is different for different l; then the lane m that is read knows
-// from its own number which register is wanted: X m + Y s + Z w.
+// In step s, lane l of warp w receives its register r = s + F l (+ is XOR). F
+// is chosen so that different lanes l read different lanes m, as far as there
+// are registers for it. Then lane m computes the register to send from its own
+// number: X m + Y s + Z w.
 static std::optional<ShufflePlan> planShuffle(const LinearLayout &from,
                                               int elementBits) {
   const Parts parts(from);
@@ -132,7 +136,7 @@ static std::optional<ShufflePlan> planShuffle(const LinearLayout &from,
                           regOfReg = parts.all(Dim::Register, Dim::Register);
   std::vector<Word> source = parts.all(Dim::Lane, Dim::Lane),
                     wanted = parts.all(Dim::Lane, Dim::Register);
-  // Lane bits whose source lane repeats earlier ones take a register along.
+  // Combine dependent lane bits with register bits to separate source lanes.
   std::vector<Word> shift(lanes, 0);
   Span reached;
   std::vector<int> dependent;
@@ -150,18 +154,18 @@ static std::optional<ShufflePlan> planShuffle(const LinearLayout &from,
       ++used;
       break;
     }
-  // X: source lane -> register, so that wanted = X source.
+  // X maps the source lane to the register to send: wanted = X source.
   Span sources;
   std::vector<Word> known;
   for (int j = 0; j < lanes; ++j) {
     if (auto sum = sources.solve(source[j])) {
       if (multiply(known, *sum) != wanted[j])
-        return std::nullopt; // two lanes want different registers of one lane
+        return std::nullopt; // two lanes need different registers of one lane
     }
     sources.add(source[j]);
     known.push_back(wanted[j]);
   }
-  for (int j = 0; j < lanes; ++j) // lanes that no lane reads: any value
+  for (int j = 0; j < lanes; ++j) // no lane reads these lanes: any value
     if (sources.add(Word(1) << j))
       known.push_back(0);
     else
@@ -192,7 +196,8 @@ static std::optional<ShufflePlan> planShuffle(const LinearLayout &from,
     stays &= parts.lanes(Dim::Warp, w) == 0;
   plan.shuffles = plan.steps - (stays ? plan.steps >> rankOf(laneOfReg) : 0);
 
-  // Registers that go the same way and are not what a select chooses between.
+  // Pack register bits that do not change the source lane and that no select
+  // depends on.
   Word chosen = 0, taken = 0;
   for (const auto *list : {&x, &z})
     for (Word v : *list)
@@ -218,16 +223,17 @@ static void costShuffle(const ShufflePlan &plan, int elementBits,
   const int words = std::max(1, elementBits / 32);
   const int pack = static_cast<int>(plan.packedBits.size());
   int selects = (before + after) * plan.steps * words;
-  // One register bit against one lane bit: what stays needs no select of its
-  // own.
+  // The exchange of one register bit with one lane bit: the elements that stay
+  // in their lane need no separate select.
   if (before == 1 && after == 1)
     selects = 3 * plan.steps / 2 * words;
   cost.selects = selects >> pack;
   cost.shuffles = (plan.shuffles * words) >> pack;
 }
 
-// movmatrix transposes 8x8 blocks: columns (a register bit, lane bits 0 and 1)
-// become rows (lane bits 2, 3 and 4) and the other way round.
+// Returns the plan for movmatrix, which transposes 8x8 blocks; nullopt if
+// `from` is not such a transposition. A register bit and lane bits 0 and 1
+// number the columns, lane bits 2, 3 and 4 the rows.
 static std::optional<MovmatrixPlan> planMovmatrix(const LinearLayout &from,
                                                   int elementBits) {
   if (elementBits != 16 || from.inBits(Dim::Lane) != 5)
@@ -282,7 +288,7 @@ ConversionPlan planConversion(const LinearLayout &source,
 
   ConversionPlan plan;
   plan.sources = keptRegisters(src);
-  // A replica finds its value by the registers of the layout without
+  // Express each result register by the registers of the layout without
   // replication.
   const Span span(dstOnce.columns(Dim::Register));
   std::vector<Word> replicas;
@@ -293,7 +299,7 @@ ConversionPlan planConversion(const LinearLayout &source,
                    {{Dim::Register, dstOnce.inBits(Dim::Register)}}, replicas);
   const LinearLayout once = nearest(srcOnce, dstOnce);
   const LinearLayout all = nearest(srcOnce, dst);
-  // The same in the source's own register numbers.
+  // The same map in register numbers of the source with replication.
   std::vector<Word> columns;
   for (Word v : all.columns()) {
     const int bits = all.outBits(Dim::Register);
@@ -334,7 +340,8 @@ ConversionPlan planConversion(const LinearLayout &source,
   shared.permutes =
       trip.iterationCount() * (trip.store.permutes() + trip.load.permutes());
   shared.wavefronts = trip.wavefronts();
-  // One barrier between store and load, one before the next iteration's store.
+  // Each iteration has a barrier between store and load, and one before the
+  // next iteration's store.
   (plan.withinWarp ? shared.warpBarriers : shared.blockBarriers) =
       2 * trip.iterationCount() - 1;
   shared.scratchBytes = trip.bytes();

@@ -2,9 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan is data: linear maps that give the source register and lane of each
-// element. codegen/gpu/lower emits code for a plan; the tests execute it on
-// numbers.
+// A plan consists of linear maps from each element of the result to its source
+// register and lane. codegen/gpu/lower emits code for a plan; the tests
+// interpret it on numbers.
 #pragma once
 
 #include "dialect/layout/SharedSearch.h"
@@ -12,7 +12,7 @@
 namespace tessera::layout {
 
 enum class ConversionKind : uint8_t {
-  None,      // the same registers
+  None,      // both layouts have the same registers
   Registers, // renamed, repeated or dropped registers: no instruction
   Movmatrix, // movmatrix.trans on pairs of 16-bit elements
   Shuffle,   // selects and shfl.idx within a warp
@@ -20,10 +20,10 @@ enum class ConversionKind : uint8_t {
 };
 const char *conversionName(ConversionKind kind);
 
-// What a warp executes, and how many slots that takes. A slot is one issue of
-// an ALU instruction; shuffles and 128-byte passes over shared memory share a
-// pipe of half that rate; a barrier is as long as the pipe is deep. A model for
-// choosing between plans, not a promise.
+// The instructions that a warp executes and their modelled cost in slots. A
+// slot is the issue of one ALU instruction. Shuffles and wavefronts share a
+// pipe of half that rate. A barrier costs the depth of the pipe. The model only
+// ranks plans; it does not predict times.
 struct ConversionCost {
   int selects = 0, shuffles = 0, accesses = 0, wavefronts = 0, permutes = 0;
   int warpBarriers = 0, blockBarriers = 0;
@@ -35,21 +35,23 @@ struct ConversionCost {
   }
 };
 
-// In step s lane l of warp w passes register send(s, l, w) to shfl.idx, reads
-// the lane source(s, l, w) and puts what it gets into register
-// receive(s, l, w). Input dims register (the step), lane, warp.
+// In step s, lane l of warp w passes register send(s, l, w) to shfl.idx, reads
+// from lane source(s, l, w) and writes the result to register receive(s, l, w).
+// The input dims of the maps are register (the step), lane and warp.
 struct ShufflePlan {
   LinearLayout send, source, receive;
   int steps = 0;
-  // Steps whose source is the lane itself need no shuffle.
+  // Number of steps with a shuffle. A step in which each lane reads its own
+  // register needs none.
   int shuffles = 0;
-  // Steps that differ in these bits move whole neighbours the same way: their
-  // elements may share a 32-bit register (elements of 16 or 8 bits).
+  // Steps that differ only in these bits use the same lanes. Their elements, of
+  // 16 or 8 bits, can share a 32-bit register and one shuffle.
   std::vector<int> packedBits;
 };
 
-// movmatrix.sync.aligned.m8n8.trans.b16: source registers with bit sourceBit 0
-// and 1 are one operand, result registers with resultBit 0 and 1 one result.
+// Plan for movmatrix.sync.aligned.m8n8.trans.b16. Two source registers that
+// differ in bit sourceBit form the operand; two result registers that differ in
+// resultBit form the result.
 struct MovmatrixPlan {
   int sourceBit = 0, resultBit = 0;
   int instructions = 0;
@@ -57,18 +59,20 @@ struct MovmatrixPlan {
 
 struct ConversionPlan {
   ConversionKind kind = ConversionKind::None;
-  // (register, lane, warp) of the result -> (register, lane, warp) of the
-  // source that holds its element, as near as there is one.
+  // (register, lane, warp) of the result -> (register, lane, warp) of a source
+  // that holds the same element: in the same lane if possible, then in the same
+  // warp.
   LinearLayout from;
-  // Result register -> register of the result without replication
-  // (dropReplication); Shuffle, Movmatrix and Shared produce the latter.
+  // Result register -> register of the result without replication (see
+  // dropReplication). Shuffle, Movmatrix and Shared plans write the latter.
   LinearLayout replication;
-  // The same for the source: register without replication -> source register.
+  // Source register without replication -> source register.
   LinearLayout sources;
   std::optional<ShufflePlan> shuffle;
   std::optional<MovmatrixPlan> movmatrix;
   std::optional<SharedTrip> shared;
-  // No warp needs what another warp holds: __syncwarp serves as barrier.
+  // True if no warp reads an element of another warp, so that __syncwarp
+  // suffices as barrier.
   bool withinWarp = false;
   ConversionCost cost;
 };
@@ -79,9 +83,9 @@ struct ConversionOptions {
   int64_t maxScratchBytes = int64_t(1) << 40;
 };
 
-// Returns the cheapest plan. src and dst have ins among register, lane, warp
-// (the last two of equal size in both), the same outs, and hold every element.
-// Throws LayoutError otherwise.
+// Returns the cheapest plan. src and dst must have ins among register, lane and
+// warp, with equally many lanes and warps, have the same outs, and hold every
+// element. Throws LayoutError otherwise.
 ConversionPlan planConversion(const LinearLayout &src, const LinearLayout &dst,
                               const ConversionOptions &options = {});
 

@@ -1,4 +1,4 @@
-// dialect/layout/DrawLayout.cpp - who holds which element, as a table.
+// dialect/layout/DrawLayout.cpp - which lane holds which element, as a table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/layout/DrawLayout.h"
@@ -22,8 +22,8 @@ static std::string count(int64_t n, const std::string &what,
 
 namespace {
 
-// Finds the places of elements of a register layout, or offsets of a shared
-// one.
+// Draws the table of a register layout (places of elements) or of a shared
+// layout (offsets of elements).
 class Drawing {
 public:
   Drawing(const LinearLayout &layout, const DrawLayoutOptions &options)
@@ -80,8 +80,8 @@ std::string Drawing::summary() const {
   return text + (replicated ? " hold the same\n" : "; no replication\n");
 }
 
-// Neighbours along the last axis that one cell stands for: in one lane (or, for
-// shared memory, one after the other).
+// Returns how many consecutive elements along the last axis share a cell: those
+// in one lane or, in shared memory, at consecutive offsets.
 int64_t Drawing::groupSize() const {
   if (shape.empty())
     return 1;
@@ -113,7 +113,7 @@ std::string Drawing::cell(std::vector<int64_t> at, int64_t columns) const {
   if (layout.inSize(Dim::Warp) > 1)
     text = number(part(e, Dim::Warp)) + ".";
   text += number(part(e, Dim::Lane)) + ":";
-  // Registers as ranges: 0-3, or 0,4 where they are not neighbours.
+  // Prints consecutive registers as a range, 0-3, and others as a list, 0,4.
   std::vector<int64_t> registers;
   for (int64_t i = 0; i < columns; ++i) {
     registers.push_back(part(element(at), Dim::Register));
@@ -132,7 +132,7 @@ std::string Drawing::cell(std::vector<int64_t> at, int64_t columns) const {
   return text;
 }
 
-// The last two axes; `at` fixes the others.
+// Returns the table of the last two axes; `at` gives the index of the others.
 std::string Drawing::matrix(std::vector<int64_t> at) const {
   const size_t rank = shape.size();
   const int64_t rows = rank < 2 ? 1 : shape[rank - 2],
@@ -158,7 +158,7 @@ std::string Drawing::matrix(std::vector<int64_t> at) const {
   const int64_t perPanel =
       std::max<int64_t>(1, (options.width - static_cast<int64_t>(margin)) /
                                static_cast<int64_t>(wide + 1));
-  // Panels of a power of two: they end where tiles end.
+  // The width of a panel is a power of two, so that panels end where tiles end.
   const int64_t step =
       static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(perPanel))) *
       group;
@@ -191,7 +191,7 @@ std::string Drawing::text() const {
                                          : "lane:register\n";
   if (shape.size() <= 2)
     return text + matrix({});
-  // Outer axes: one matrix after the other.
+  // Print one matrix for each index of the outer axes.
   int64_t outer = 1;
   for (size_t axis = 0; axis + 2 < shape.size(); ++axis)
     outer *= shape[axis];

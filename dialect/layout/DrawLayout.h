@@ -12,16 +12,17 @@ struct DrawLayoutOptions {
   int width = 100; // columns of the terminal; wider tiles are cut into panels
 };
 
-// The bases, what they amount to, and a map of the tile: for every element the
-// place that holds it (the first one, where there is replication).
-//   register layouts   warp.lane:registers, without the warp when there is one
+// Returns the bases, a summary, and a table of the tile that shows for every
+// element its place (the first one, if the element is replicated):
+//   register layouts   warp.lane:registers, without the warp if there is one
 //   shared layouts     offset/bank
 std::string drawLayout(const LinearLayout &layout,
                        const DrawLayoutOptions &options);
 
-// A plan in a few lines: the kind, what a warp executes, the model's cost.
+// Returns a few lines about a plan: its kind, the instructions that a warp
+// executes, and the cost by the model.
 std::string describeConversion(const ConversionPlan &plan);
-// One access in one line.
+// Returns one line that describes the access.
 std::string describeAccess(const SharedAccess &access);
 
 } // namespace tessera::layout

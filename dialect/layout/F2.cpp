@@ -65,7 +65,7 @@ std::vector<Word> kernelOf(const std::vector<Word> &columns) {
   Span span;
   std::vector<Word> kernel;
   for (size_t i = 0; i < columns.size(); ++i) {
-    // A dependent column and the earlier ones that make it sum to zero.
+    // A dependent column and the earlier columns of which it is the sum.
     if (auto earlier = span.solve(columns[i]))
       kernel.push_back(*earlier | Word(1) << i);
     span.add(columns[i]);

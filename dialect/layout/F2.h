@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A vector is a 64-bit word, addition is XOR, a matrix is the list of its
-// columns. All that layouts need is Gaussian elimination on such lists.
+// columns. LinearLayout uses Gaussian elimination on such lists.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace tessera::layout {
 
 using Word = uint64_t;
 
-// The span of the vectors added so far, kept in echelon form. Remembers how
-// each row was made, so that it also solves equations (of the first 64
-// vectors).
+// The span of the vectors added so far, in echelon form. Each row records of
+// which added vectors it is the sum, so that solve() can express a vector by
+// the first 64 added vectors.
 class Span {
 public:
   Span() = default;
@@ -26,16 +26,17 @@ public:
       add(v);
   }
 
-  // False, and the span is what it was, when v lies in it already.
+  // Adds v and returns true; returns false if v is in the span already.
   bool add(Word v);
   int dim() const { return static_cast<int>(rows.size()); }
-  // The same vector for all that differ by an element of the span; 0 for its
-  // elements.
+  // Returns the representative of v modulo the span: equal for two vectors that
+  // differ by an element of the span, and 0 for elements of the span.
   Word reduce(Word v) const;
   bool contains(Word v) const { return reduce(v) == 0; }
   bool contains(const Span &other) const;
-  // Which of the added vectors sum to v: bit i is the i-th call of add. Vectors
-  // that add() refused are never used.
+  // Returns which added vectors sum to v: bit i stands for the i-th call of
+  // add(). Never uses a vector for which add() returned false. Returns nullopt
+  // if v is outside the span.
   std::optional<Word> solve(Word v) const;
   std::vector<Word> basis() const;
 
@@ -43,16 +44,17 @@ private:
   struct Row {
     Word vector, combination;
   };
-  // By falling leading bit; a leading bit occurs in no later row.
+  // Sorted by leading bit, highest first.
   std::vector<Row> rows;
   int added = 0;
 };
 
-// The dimension of the column space.
+// Returns the dimension of the column space.
 int rankOf(const std::vector<Word> &columns);
-// A basis of {x : sum of the columns with x's bits = 0}.
+// Returns a basis of the kernel {x : multiply(columns, x) = 0}.
 std::vector<Word> kernelOf(const std::vector<Word> &columns);
-// The sum of the columns whose bit is set in x.
+// Returns the matrix-vector product: the XOR of the columns whose bit is set in
+// x.
 inline Word multiply(const std::vector<Word> &columns, Word x) {
   Word sum = 0;
   for (size_t i = 0; x; ++i, x >>= 1)
@@ -60,7 +62,7 @@ inline Word multiply(const std::vector<Word> &columns, Word x) {
       sum ^= columns[i];
   return sum;
 }
-// A basis of the vectors in both spans.
+// Returns a basis of the intersection of span(a) and span(b).
 std::vector<Word> intersection(const std::vector<Word> &a,
                                const std::vector<Word> &b);
 

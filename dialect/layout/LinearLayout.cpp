@@ -96,8 +96,8 @@ static Word flatten(const Extents &extents, const Place &place) {
   return flat;
 }
 
-// Moves the bits of a flat word from one order of dims to another; dims that
-// are not in `to` are dropped, dims that are not in `from` are 0.
+// Reorders the bits of a flat word from the dims of `from` to those of `to`.
+// Drops dims that `to` does not have; dims that only `to` has are 0.
 static Word reflatten(const Extents &from, const Extents &to, Word flat) {
   Word result = 0;
   int start = 0;
@@ -120,7 +120,8 @@ static Extents select(const Extents &extents, const std::vector<Dim> &dims) {
 
 // --- Construction ------------------------------------------------------------
 
-// Places and elements are words; one bit is kept for one past the end.
+// Throws LayoutError if a place or an element has more than 63 bits: a Word
+// must also be able to represent the number of places or elements.
 static void expectWords(const Extents &ins, const Extents &outs) {
   if (totalBits(ins) > 63 || totalBits(outs) > 63)
     throw LayoutError("a layout of more than 2^63 places or elements");
@@ -223,7 +224,8 @@ LinearLayout emptyDims(const std::vector<Dim> &ins,
 
 // --- Algebra -----------------------------------------------------------------
 
-// The dims of a, then those that only b has; sizes add up.
+// Returns the dims of a, then those that only b has; the bits of a dim that
+// both have are added.
 static Extents sumOf(const Extents &a, const Extents &b) {
   Extents sum = a;
   for (const Extent &extent : b) {
@@ -246,7 +248,7 @@ LinearLayout LinearLayout::operator*(const LinearLayout &right) const {
     for (Word column : this->columns(extent.dim))
       columns.push_back(reflatten(outs_, outs, column));
     for (Word column : right.columns(extent.dim)) {
-      // The right side's coordinates lie above the left side's bits.
+      // The right side's coordinates use the bits above the left side's.
       Word shifted = 0;
       for (const Extent &out : right.outs_)
         if (out.bits)

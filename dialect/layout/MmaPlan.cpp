@@ -42,7 +42,7 @@ private:
       list.push_back(int(*index));
     return index.has_value();
   }
-  // Pure M or N of acc's words, K of a's and b's.
+  // True if only the row bits (M) of an acc word are set; isColumn: only N.
   bool isRow(Word v) const {
     return (v & ~(DotWords::mask(words.m) << words.batch)) == 0;
   }
@@ -54,15 +54,17 @@ private:
   const MmaShape &how;
   const DotWords words;
   const Span inA, inB, inAcc;
-  // What the bits of the instruction's K, N and M add to an element: K by
-  // bits that elements of a word differ in, then registers; row 8; column 1.
+  // Bases of the instruction's K, M and N bits. packedK selects the element of
+  // a 32-bit word, registerK the register, kRest the step along K; row8 and
+  // column1 select row 8 and column 1 of the accumulator.
   std::vector<Word> packedK, kRest;
   Word registerK = 0, row8 = 0, column1 = 0;
 };
 
 } // namespace
 
-// Lanes: K (N for acc) in bits 0 and 1, rows (columns for b) in bits 2 to 4.
+// True if the lanes and warps of a, b and acc match the fragments. Lane bits 0
+// and 1 number K (N for acc), lane bits 2 to 4 rows (columns for b).
 bool MmaPlanner::lanesAgree() {
   if (a.inBits(Dim::Lane) != 5 || b.inBits(Dim::Lane) != 5 ||
       acc.inBits(Dim::Lane) != 5)
@@ -94,7 +96,8 @@ bool MmaPlanner::lanesAgree() {
   return words.columnOf(column1) == first && inAcc.contains(column1);
 }
 
-// Register bits of a that only move along K, and those of b alike.
+// Assigns packedK, registerK and kRest from the register bits that only change
+// K in a and also exist in b. Returns false if there are too few.
 bool MmaPlanner::chooseK() {
   Span all;
   for (int bit = 0; bit < 2; ++bit)
@@ -120,8 +123,8 @@ bool MmaPlanner::chooseK() {
   return true;
 }
 
-// Row bit 3 is a register of a and acc; where there is none the instruction
-// computes its rows twice.
+// Assigns row8 from a register bit of a and acc. If there is no such bit, row8
+// is 0 and rows 8 to 15 of the instruction repeat rows 0 to 7.
 void MmaPlanner::chooseRows() {
   if (how.m == 16)
     for (Word column : acc.columns(Dim::Register))
@@ -162,7 +165,8 @@ std::optional<MmaPlan> MmaPlanner::plan() {
     return std::nullopt;
   chooseRows();
   MmaPlan plan;
-  // Instructions: acc's registers up to the fragment's, columns before rows.
+  // The register bits of acc outside the fragment number the instructions;
+  // columns come before rows.
   Span seen({row8, column1});
   std::vector<Word> offsets;
   for (bool rows : {false, true})
@@ -199,7 +203,7 @@ std::optional<MmaPlan> MmaPlanner::plan() {
   return plan;
 }
 
-// The last two axes exchanged.
+// Returns `layout` with its last two axes exchanged.
 static LinearLayout turned(const LinearLayout &layout) {
   std::vector<int> order(layout.outs().size());
   std::iota(order.begin(), order.end(), 0);

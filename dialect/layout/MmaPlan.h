@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maps registers of a, b and acc to the fragments of each instruction. The plan
-// depends only on the bases of the three layouts. They match if the lanes of a
+// depends only on the bases of the three layouts. They fit if the lanes of a
 // and acc agree on rows, those of b and acc on columns, and those of a and b on
 // K (PTX ISA 9.7.14.5, "Matrix Fragments").
 #pragma once
@@ -18,14 +18,14 @@ namespace tessera::layout {
 /// bits) or m8n8k4 (f64).
 struct MmaShape {
   int m = 16, n = 8, k = 16;
-  /// Elements in a 32-bit register of an operand, neighbours along K: 2 for 16
-  /// bits, 4 for 8 bits, 1 for tf32 and f64.
+  /// Consecutive elements along K that share a 32-bit register of an operand: 2
+  /// for 16 bits, 4 for 8 bits, 1 for tf32 and f64.
   int packed = 2;
 };
 
 struct MmaPlan {
-  /// The instruction computes b^T a^T: its A is the dot's b, its rows are
-  /// columns of acc. Fragments below are the instruction's.
+  /// True if the instruction computes b^T a^T: its A is the dot's b, and its
+  /// rows are columns of acc. The fragments below are those of the instruction.
   bool swapped = false;
   /// Registers of the fragments, in the order of the instruction's registers
   /// and of the elements in them.
@@ -36,8 +36,8 @@ struct MmaPlan {
     int a, b, acc;
   };
   std::vector<Step> steps;
-  /// For each register of the result the register of acc that holds its
-  /// element in the fragments (replicas).
+  /// For each register of the result, the register of acc that holds the same
+  /// element in the fragments. The two differ for replicas.
   std::vector<int> results;
 };
 
@@ -51,7 +51,8 @@ struct MmaPlan {
 std::optional<MmaPlan> planMma(const LinearLayout &a, const LinearLayout &b,
                                const LinearLayout &acc, const MmaShape &shape);
 
-/// Words of tiles of a dot: all axes but the last two are the batch.
+/// Converts between element words of a, b and acc. All axes but the last two
+/// are the batch.
 struct DotWords {
   explicit DotWords(const LinearLayout &acc, int kBits);
 

@@ -54,13 +54,14 @@ std::vector<int64_t> parseSizes(const std::string &text,
 
 namespace {
 
-// name(word, key=value, ...), split but not yet understood.
+// The tokens of name(word, key=value, ...), before their meaning is checked.
 struct Call {
   std::string name;
   std::vector<std::string> words;
   std::vector<std::pair<std::string, std::string>> options;
 
-  // Takes an option away, so that what is left over is unknown.
+  // Removes an option and returns its value. Options that remain at the end are
+  // unknown.
   std::optional<std::string> take(const std::string &key) {
     for (size_t i = 0; i < options.size(); ++i)
       if (options[i].first == key) {
@@ -118,7 +119,7 @@ static std::string trimmed(const std::string &text) {
   return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
 }
 
-// At commas outside parentheses and brackets.
+// Splits `text` at commas outside parentheses and brackets.
 static std::vector<std::string> splitArguments(const std::string &text) {
   std::vector<std::string> parts;
   std::string part;
@@ -153,7 +154,7 @@ static Call parseCall(const std::string &input) {
     throw LayoutError("`" + text + "` does not end with )");
   for (const std::string &part :
        splitArguments(text.substr(open + 1, text.size() - open - 2))) {
-    // In a nested constructor the equals sign belongs to that one.
+    // An equals sign inside a nested constructor belongs to that constructor.
     const size_t equals = part.find('=');
     if (equals == std::string::npos || part.find('(') < equals)
       call.words.push_back(part);
@@ -164,7 +165,7 @@ static Call parseCall(const std::string &input) {
   return call;
 }
 
-// "[(0,1),(8,0)]"
+// Parses "[(0,1),(8,0)]".
 static std::vector<std::vector<int64_t>> parseBases(const std::string &text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']')
     throw LayoutError("`" + text + "` for bases", "as in [(0,1),(8,0)]");

@@ -31,7 +31,7 @@ static void expectRank(const std::vector<int64_t> &list, size_t rank,
                       std::to_string(rank) + " axes");
 }
 
-// Cuts a tile down to a shape: coordinates outside become 0.
+// Returns `tile` restricted to a shape: coordinate bits outside become 0.
 static LinearLayout clip(const LinearLayout &tile,
                          const std::vector<int64_t> &shape) {
   Extents outs = tileExtents(shape);
@@ -52,7 +52,8 @@ static LinearLayout clip(const LinearLayout &tile,
   return {tile.ins(), outs, columns};
 }
 
-// The tile repeated in registers until it has the shape; axes in `order`.
+// Returns `tile` repeated in registers until it has the shape, along the axes
+// of `order` one after the other.
 static LinearLayout cover(const LinearLayout &tile,
                           const std::vector<int64_t> &shape,
                           const std::vector<int> &order) {
@@ -103,8 +104,8 @@ int64_t naturalKWidth(int elementBits) {
   return std::max(1, 32 / std::max(elementBits, 1));
 }
 
-// Axes of one matrix of the instruction: `rows` is spread over 8 lanes and
-// `cols` over 4, `width` neighbours along cols in a lane.
+// Returns the layout of one matrix of the instruction: 8 lanes along `rows` and
+// 4 along `cols`; a lane holds `width` consecutive elements along `cols`.
 static LinearLayout quads(size_t rank, Dim rows, Dim cols, int64_t width) {
   return empty(rank) * identity(width, Dim::Register, cols) *
          identity(4, Dim::Lane, cols) * identity(8, Dim::Lane, rows);
@@ -121,8 +122,8 @@ static void checkTile(const std::vector<int64_t> &shape, const MmaTile &tile) {
                       "instructions are m16n8, and m8n8 for f64");
 }
 
-// Warps along N first, then M, then the outer axes. An operand does not have
-// the axis `without`: the warps along it hold replicas.
+// Distributes `layout` over warps, along N first, then M, then the outer axes.
+// An operand does not have the axis `without`: warps along it hold replicas.
 static LinearLayout spread(LinearLayout layout, const MmaTile &tile,
                            int without) {
   for (int axis : lastFirst(tile.warps.size()))
@@ -161,9 +162,10 @@ LinearLayout mmaOperandB(const std::vector<int64_t> &shape, const MmaTile &tile,
   LinearLayout layout =
       quads(rank, n, k, kWidth) * identity(tile.m / 8, Dim::Register, k);
   layout = spread(layout, tile, rank - 2);
-  // The registers of one instruction are neighbours, and so are those of the
-  // next 8 columns: ldmatrix then reads 16 columns of the same 16 elements of
-  // K. Of 32 elements of K half would wait in registers for the next step.
+  // The registers of one instruction are consecutive, and those of the next 8
+  // columns follow. Then one ldmatrix reads 16 columns of the same 16 elements
+  // of K. If it read 32 elements of K, half of them would occupy registers
+  // until the next step.
   if (tile.m == 16 && layout.outSize(n) < shape[rank - 1])
     layout *= identity(2, Dim::Register, n);
   std::vector<int> order = lastFirst(rank);

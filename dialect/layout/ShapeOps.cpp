@@ -1,4 +1,4 @@
-// dialect/layout/ShapeOps.cpp - new coordinates for old places.
+// dialect/layout/ShapeOps.cpp - new coordinates for the same places.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/layout/ShapeOps.h"
@@ -24,8 +24,9 @@ static void expectAxis(const LinearLayout &layout, int axis, int end) {
                       std::to_string(rankOfTile(layout)));
 }
 
-// The same columns under other names: `sizes` lists bits, the lowest bits
-// first, and which axis they are. The result's outs are in the order of axes.
+// Returns a layout with the same columns whose output bits have other names.
+// `fields` lists the new axes and their bits, lowest bits first. The outs of
+// the result are in the order of the axes.
 static LinearLayout renamed(const LinearLayout &layout,
                             const std::vector<Extent> &fields, int rank) {
   std::vector<Dim> axes;
@@ -55,7 +56,7 @@ LinearLayout transpose(const LinearLayout &layout,
 
 LinearLayout reshape(const LinearLayout &layout,
                      const std::vector<int64_t> &shape) {
-  // Lowest bits first = last axis first: flat words in row-major order.
+  // With the last axis in the lowest bits, flat words are in row-major order.
   std::vector<Dim> lastFirst;
   for (const Extent &out : layout.outs())
     lastFirst.insert(lastFirst.begin(), out.dim);

@@ -18,24 +18,27 @@ std::vector<int64_t> shapeOf(const LinearLayout &layout);
 // Transposes: axis i of the result is axis order[i] of the operand.
 LinearLayout transpose(const LinearLayout &layout,
                        const std::vector<int> &order);
-// Same elements in row-major order (the last axis runs fastest).
+// Reshapes: keeps the elements in row-major order (the last axis is fastest).
 LinearLayout reshape(const LinearLayout &layout,
                      const std::vector<int64_t> &shape);
-// A new axis of size 1 before `axis` (or at the end).
+// Inserts an axis of size 1 before `axis` (or at the end).
 LinearLayout expandDims(const LinearLayout &layout, int axis);
-// The axis, of size 1, repeated: one more register bit per doubling.
+// Broadcasts an axis of size 1 to `size`: adds log2(size) register bits.
 LinearLayout broadcast(const LinearLayout &layout, int axis, int64_t size);
-// A new last axis of size 2: the two operands' registers, one after the other.
+// Appends an axis of size 2: the registers of the first operand, then those of
+// the second.
 LinearLayout join(const LinearLayout &layout);
-// The inverse of join: the last axis, of size 2, must lie in one register bit.
+// The result of split, the inverse of join.
 struct SplitLayout {
   LinearLayout half;
   int registerBit; // 0: registers of the first half, 1: of the second
 };
+// Returns nullopt unless exactly one register bit selects the index of the last
+// axis. Throws LayoutError if the last axis is not of size 2.
 std::optional<SplitLayout> split(const LinearLayout &layout);
-// Removes an axis. This is the layout of a reduction's result (every lane that
-// took part holds it) and of an expand_dims operand whose result has `layout`.
-// Registers that would hold the same value are dropped.
+// Removes an axis, and the registers that would then hold the same value. This
+// is the layout of a reduction's result, which every participating lane holds,
+// and of an expand_dims operand whose result has `layout`.
 LinearLayout slice(const LinearLayout &layout, int axis);
 // Removes the register bits that only replicate elements inside a lane.
 LinearLayout dropReplication(const LinearLayout &layout);

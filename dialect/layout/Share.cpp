@@ -1,4 +1,4 @@
-// dialect/layout/Share.cpp - what every lane holds, shared out among the lanes.
+// dialect/layout/Share.cpp - distributes replicated elements over lanes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/layout/Share.h"
@@ -7,8 +7,8 @@
 
 namespace tessera::layout {
 
-// The last registers in those of `lanes` (bits of the lane number) that are
-// free.
+// Moves the last register bits of `layout` to the lane bits of mask `lanes`
+// that only replicate elements.
 static LinearLayout share(const LinearLayout &layout, Word lanes) {
   std::vector<Word> columns = layout.columns(Dim::Register),
                     laneColumns = layout.columns(Dim::Lane);

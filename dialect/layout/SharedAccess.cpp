@@ -49,7 +49,8 @@ int SharedAccess::moves() const {
 int bankConflictWays(const std::vector<Word> &elements, int elementBits) {
   assert(elementBits >= 8 && std::has_single_bit(unsigned(elementBits)) &&
          "elements of shared memory are a power of two of bytes");
-  // Offsets of a word (less than 32 bits an element) or words of an element.
+  // Narrow elements share a 4-byte word; an element of 64 bits or more has
+  // several words.
   const int word = elementBits < 32 ? std::countr_zero(32u / elementBits) : 0;
   const int banks = 5 - (elementBits > 32 ? 1 : 0);
   std::vector<Word> words, bankOf;
@@ -57,12 +58,13 @@ int bankConflictWays(const std::vector<Word> &elements, int elementBits) {
     words.push_back(element >> word);
     bankOf.push_back(element >> word & ((Word(1) << banks) - 1));
   }
-  // Every bank that is touched gets equally many rows: the words are a
-  // subspace.
+  // The words form a subspace, so the phase touches the same number of rows in
+  // each bank that it touches.
   return 1 << (rankOf(words) - rankOf(bankOf));
 }
 
-// The lanes whose requests are served together: 128 bytes.
+// Returns log2 of the number of lanes in a phase: those whose requests have 128
+// bytes together.
 static int phaseLaneBits(int bytesPerLane) {
   return 5 - std::max(0, std::countr_zero(unsigned(bytesPerLane)) - 2);
 }
@@ -87,7 +89,7 @@ LinearLayout offsetsOf(const LinearLayout &registers,
   return {registers.ins(), shared.ins(), columns};
 }
 
-// The register bits that are not in the lists.
+// Returns the register bits that are in neither list.
 static std::vector<int> otherBits(const LinearLayout &registers,
                                   const std::vector<int> &a,
                                   const std::vector<int> &b) {
@@ -119,7 +121,7 @@ SharedAccess vectorAccess(const LinearLayout &registers,
   access.iterationBits = iterations;
   std::vector<int> vector;
   auto aligned = [&](size_t bits) {
-    // All other bits must keep the address a multiple of the vector.
+    // The address is aligned if no other bit changes the offset in the vector.
     const Word low = (Word(1) << bits) - 1;
     for (int i = 0; i < offsets.inBits(); ++i) {
       const int bit = i - offsets.inStart(Dim::Register);
@@ -172,14 +174,15 @@ std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
       return std::nullopt;
     vector.push_back(bit);
   }
-  // Which bits run along the 16 bytes of a row, and which number the 8 rows.
+  // `row` holds the bases along the 16 bytes of a row, `rows` those of the 8
+  // rows.
   std::vector<Word> row, rows;
   for (int bit : vector)
     (transposed ? rows : row).push_back(offsets.column(Dim::Register, bit));
   for (int bit = 0; bit < 5; ++bit)
     ((bit < 2) != transposed ? row : rows)
         .push_back(offsets.column(Dim::Lane, bit));
-  // The division: those bits are the low bits of the offset, and only those.
+  // ldmatrix requires that exactly these bits are the low bits of the offset.
   const Word low = (Word(1) << row.size()) - 1;
   for (size_t i = 0; i < row.size(); ++i)
     if (row[i] != Word(1) << i)
@@ -232,8 +235,9 @@ SharedAccess bestLoad(const LinearLayout &registers, const LinearLayout &shared,
   for (bool transposed : {false, true})
     if (auto matrix =
             ldmatrixAccess(registers, shared, elementBits, transposed))
-      // Registers of a matrix are where the instruction puts them one by one;
-      // those of a vector are neighbours, which a fragment may not want.
+      // Prefer ldmatrix on a tie: its destination registers are independent. A
+      // vector load writes consecutive registers, which may be in another order
+      // than the fragment of an mma.
       if (cost(*matrix) <= cost(best))
         best = *matrix;
   return best;

@@ -47,7 +47,8 @@ LinearLayout swizzledShared(const std::vector<int64_t> &shape,
     return plain;
   const Dim row = tileDim(order[1]), column = tileDim(order[0]);
   const int64_t columns = shape[order[0]];
-  // Offset -> element: the row's bits bring the column they were XORed into.
+  // The map goes from offset to element, so the basis of a row bit also has the
+  // column bits into which the swizzle XORs it.
   std::vector<Word> bases = plain.columns();
   const int start = plain.outBits(column);
   for (int bit = 0; bit < plain.outBits(row); ++bit) {
@@ -63,7 +64,7 @@ Swizzle operandSwizzle(int64_t columns, int elementBits) {
   Swizzle swizzle;
   swizzle.vec = std::max<int64_t>(128 / elementBits, 1);
   swizzle.perPhase = std::max<int64_t>(1024 / (elementBits * columns), 1);
-  // 8 rows make one phase of ldmatrix; a row has columns / vec places to go to.
+  // A phase of ldmatrix has 8 rows; a row has columns / vec vectors to permute.
   swizzle.maxPhase = std::max<int64_t>(8 / swizzle.perPhase, 1);
   swizzle.maxPhase =
       std::min(swizzle.maxPhase, std::max<int64_t>(columns / swizzle.vec, 1));

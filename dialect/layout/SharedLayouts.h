@@ -2,22 +2,24 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Offset (in elements) -> dim0, dim1, ...: one input dim, invertible. Shared
-// memory has 32 banks of 4 bytes; lanes that touch different rows of 128 bytes
-// in the same bank wait for each other. Swizzling XORs bits of the row into the
-// column so that the lanes of one access fall into different banks.
+// These layouts are invertible maps from Offset, in elements, to dim0, dim1,
+// ... Shared memory has 32 banks of 4 bytes. Accesses of lanes to different
+// rows of 128 bytes in the same bank conflict and are serialized. Swizzling
+// XORs bits of the row into the column, so that the lanes of one access use
+// different banks.
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"
 
 namespace tessera::layout {
 
-// Rows one after the other; order: axes, fastest first, empty: last axis first.
+// Returns a layout without swizzle or padding. `order` lists the axes, fastest
+// first; empty means last axis first.
 LinearLayout rowMajorShared(const std::vector<int64_t> &shape,
                             std::vector<int> order = {});
 
-// Row r, column c (of the two fastest axes) lies at column
-// c ^ (vec * ((r / perPhase) % maxPhase)).
+// Stores the element of row r and column c (of the two fastest axes) at column
+// c ^ (vec * ((r / perPhase) % maxPhase)) of row r.
 struct Swizzle {
   int64_t vec = 1, perPhase = 1, maxPhase = 1;
   bool operator==(const Swizzle &) const = default;
@@ -25,12 +27,13 @@ struct Swizzle {
 LinearLayout swizzledShared(const std::vector<int64_t> &shape,
                             const Swizzle &swizzle,
                             std::vector<int> order = {});
-// The swizzle under which ldmatrix and 16-byte stores of rows of `columns`
-// elements have no conflicts.
+// Returns the swizzle with which ldmatrix and 16-byte stores of rows of
+// `columns` elements have no bank conflicts.
 Swizzle operandSwizzle(int64_t columns, int elementBits);
 
-// What TMA and wgmma read: cores of 8 rows by 32, 64 or 128 bytes, stacked
-// along rows, then along columns. `bytes` 0 has no swizzle and 16-byte cores.
+// Returns a layout of TMA and wgmma: core matrices of 8 rows by 32, 64 or 128
+// `bytes`, in order along rows, then along columns. `bytes` 0 gives core
+// matrices of 16 bytes without swizzle.
 LinearLayout coreShared(const std::vector<int64_t> &shape, int bytes,
                         int elementBits);
 

@@ -19,7 +19,8 @@ int SharedTrip::instructions() const {
   return iterationCount() * (store.instructions() + load.instructions());
 }
 
-// Those of `candidates` that extend span(base), at most `count`.
+// Returns, in order, at most `count` of the candidates, each of which is
+// outside the span of `base` and the candidates returned before it.
 static std::vector<Word> extend(Span base, const std::vector<Word> &candidates,
                                 size_t count) {
   std::vector<Word> chosen;
@@ -45,12 +46,13 @@ std::vector<Word> findOffsetBases(const std::vector<Word> &space,
                                   int segmentStart) {
   const size_t dim = rankOf(space);
   const size_t inSegment = dim - std::min<size_t>(dim, segmentStart);
-  // Single elements of the tile first: they cost nothing in an address.
+  // Prefer vectors of `space`: its single tile bits come first, and a basis of
+  // one bit needs no XOR in an address.
   const std::vector<Word> all = joined(low, joined(p, q));
   std::vector<Word> segment = extend(Span(all), space, inSegment);
   if (segment.size() < inSegment) {
-    // Vectors outside the low bits first: a sum with one of these leaves the
-    // other side's vectors unaligned.
+    // Pair vectors outside span(low) first. A sum with a vector of span(low)
+    // would make the other side's vector accesses unaligned.
     const std::vector<Word> both = intersection(p, q);
     auto parts = [&](const std::vector<Word> &side) {
       const std::vector<Word> outside =
@@ -58,13 +60,15 @@ std::vector<Word> findOffsetBases(const std::vector<Word> &space,
       return joined(outside, extend(Span(joined(both, outside)), side, 64));
     };
     const std::vector<Word> ps = parts(p), qs = parts(q);
-    // A sum of two low vectors is a low vector: nothing for the segment.
+    // A sum of two vectors of span(low) is in span(low): the segment cannot
+    // use it.
     Span taken(joined(low, segment));
     for (size_t i = 0; i < std::min(ps.size(), qs.size()); ++i)
       if (segment.size() < inSegment && taken.add(ps[i] ^ qs[i]))
         segment.push_back(ps[i] ^ qs[i]);
   }
-  // More than two phases' worth: conflicts, but never with the low bits.
+  // If P or Q is larger than 128 bytes, the sums do not suffice. The remaining
+  // vectors cause bank conflicts but are independent of the low bits.
   segment = joined(segment, extend(Span(joined(low, segment)), space,
                                    inSegment - segment.size()));
   const std::vector<Word> banks =
@@ -75,11 +79,12 @@ std::vector<Word> findOffsetBases(const std::vector<Word> &space,
 
 namespace {
 
-// One way to read and write, before the layout is known.
+// The widths of the store and the load that a layout must make possible; the
+// search builds one layout per choice.
 struct Choice {
-  std::vector<Word> low; // elements of the lowest offset bits, in order
-  size_t stored = 0;     // how many of them one lane stores
-  size_t loaded = 0;     // how many of them one lane loads (Vector)
+  std::vector<Word> low; // bases of the lowest offset bits, in order
+  size_t stored = 0;     // log2 of the elements that a lane stores at once
+  size_t loaded = 0;     // the same for the load (AccessKind::Vector only)
   AccessKind load = AccessKind::Vector;
 };
 
@@ -126,7 +131,8 @@ static std::vector<Word> first(const std::vector<Word> &list, size_t count) {
   return {list.begin(), list.begin() + count};
 }
 
-// The elements that both sides hold in registers, then more of one side.
+// Appends choices of vector loads. The low bits are register bits that src and
+// dst share, then register bits of only one of them.
 void Search::addVectors(std::vector<Choice> &list) const {
   const std::vector<Word> from = src.columns(Dim::Register),
                           to = dst.columns(Dim::Register);
@@ -140,14 +146,14 @@ void Search::addVectors(std::vector<Choice> &list) const {
            in(to, choice.low[choice.loaded]))
       ++choice.loaded;
     list.push_back(choice);
-    if (choice.loaded == choice.stored) // the load may go on alone
+    if (choice.loaded == choice.stored) // the load may be wider than the store
       for (Word v : to)
         if (!in(choice.low, v) && choice.low.size() < most) {
           choice.low.push_back(v);
           choice.loaded = choice.low.size();
           list.push_back(choice);
         }
-    // Where the load's vector does not come out aligned.
+    // Narrower loads are alternatives: build() rejects unaligned ones.
     for (Choice &shorter : std::vector<Choice>(list))
       for (; shorter.loaded > 0;) {
         --shorter.loaded;
@@ -173,7 +179,8 @@ void Search::addVectors(std::vector<Choice> &list) const {
       }
 }
 
-// Rows of 16 bytes of the destination's matrices.
+// Appends choices of ldmatrix loads, whose low bits are the 16-byte rows of the
+// destination's 8x8 matrices.
 void Search::addMatrices(std::vector<Choice> &list) const {
   const std::vector<Word> from = src.columns(Dim::Register),
                           to = dst.columns(Dim::Register),
@@ -229,8 +236,9 @@ void Search::chooseIterations(const Choice &choice,
     for (int j = 0; j < dst.inBits(Dim::Register); ++j) {
       if (dst.column(Dim::Register, j) != v)
         continue;
-      // An iteration must store what it loads (and then loads what it stores:
-      // the rest of dst still reaches all but this element's dimension).
+      // An iteration must store every element that it loads. Then it also loads
+      // every element that it stores: the remaining bits of dst reach all
+      // dimensions but that of v.
       std::vector<int> a = srcIterations, b = dstIterations;
       a.push_back(i);
       b.push_back(j);
@@ -253,7 +261,8 @@ std::optional<SharedTrip> Search::build(const Choice &choice) const {
   std::vector<int> srcIterations, dstIterations;
   chooseIterations(choice, srcIterations, dstIterations, trip.iterations);
   const std::vector<Word> columns = remaining(src, srcIterations);
-  // The space of one iteration; single elements in front, where they lie in it.
+  // A basis of the elements of one iteration. Single tile bits come first, if
+  // they are in its span.
   std::vector<Word> space;
   const Span span(columns);
   for (int bit = 0; bit < src.outBits(); ++bit)
@@ -261,7 +270,8 @@ std::optional<SharedTrip> Search::build(const Choice &choice) const {
       space.push_back(Word(1) << bit);
   space = extend(Span(), joined(space, columns), 64);
 
-  // Less than a word: neighbours of other lanes complete it.
+  // If a lane's elements are less than a 32-bit word, elements of other lanes
+  // fill the word.
   std::vector<Word> low = choice.low;
   const size_t word = bits < 32 ? std::countr_zero(32u / bits) : 0;
   if (low.size() < word)
@@ -283,7 +293,8 @@ std::optional<SharedTrip> Search::build(const Choice &choice) const {
   if (choice.load == AccessKind::Vector)
     q = phase(dst, choice.loaded);
   else {
-    // A matrix: the row of 16 bytes and its 8 rows are packed bits and lanes.
+    // A matrix has 8 rows of 16 bytes; register bits of the packed elements and
+    // lane bits number its elements.
     q = joined(low, dst.columns(Dim::Lane));
     for (size_t i = 0; i < word; ++i)
       q.push_back(dst.column(Dim::Register, static_cast<int>(i)));
@@ -295,7 +306,8 @@ std::optional<SharedTrip> Search::build(const Choice &choice) const {
                               src.outs(), bases);
   trip.store = vectorAccess(src, trip.scratch, bits,
                             (bits << choice.stored) / 8, srcIterations);
-  // Where other bits reach into the vector it is not aligned: not this way.
+  // If another bit changes the offset within the vector, the vector is not
+  // aligned: reject the choice.
   if (trip.store.vectorBits.size() != choice.stored)
     return std::nullopt;
   if (choice.load == AccessKind::Vector) {
@@ -316,12 +328,12 @@ std::optional<SharedTrip> Search::build(const Choice &choice) const {
 
 SharedTrip Search::best() {
   std::optional<SharedTrip> best;
-  // What dots read has two axes.
+  // Operands of a dot have at least two axes.
   const bool matrices = src.outs().size() >= 2;
   auto rank = [&](const SharedTrip &trip) {
     const int aside = trip.store.permutes() + trip.load.permutes() +
                       (matrices ? trip.load.moves() : 0);
-    // Scratch that fits comes before speed.
+    // Fitting into maxBytes has priority over speed.
     return std::tuple(std::max(trip.bytes(), options.maxBytes),
                       trip.wavefronts(),
                       trip.instructions() + trip.iterationCount() * aside,

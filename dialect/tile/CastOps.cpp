@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace tessera::tile;
 
-// Bits of an element as it lies in memory.
+// Returns the bits of an element; a pointer has 64.
 static unsigned bitWidth(Type type) {
   return isa<PtrType>(type) ? 64 : type.getIntOrFloatBitWidth();
 }

@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace tessera::tile;
 
-// The sources, the axis, and a region of scalars (before..., next...) that
-// yields one scalar a source.
+// Verifies the sources, the axis and the region, whose arguments are scalars
+// (before..., next...) and which yields one scalar per source.
 static LogicalResult verifyCombine(Operation *op, ValueRange sources,
                                    int64_t axis, Region &combine) {
   if (sources.empty())

@@ -1,4 +1,4 @@
-// dialect/tile/DotInstruction.cpp - what computes a dot on a GPU.
+// dialect/tile/DotInstruction.cpp - the instruction of a dot on a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/tile/DotInstruction.h"
@@ -60,7 +60,8 @@ static bool hasLayouts(DotOp dot) {
          layoutOf(dot.getType());
 }
 
-// Types, precision and K alone.
+// Returns the instruction that types, precision and K allow, without regard to
+// layouts.
 static DotChoice choiceByTypes(DotOp dot) {
   Type element = elementType(dot.getA().getType());
   auto mma = mmaFor(element, dot.getPrecision());

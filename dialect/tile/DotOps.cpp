@@ -7,7 +7,8 @@
 using namespace mlir;
 using namespace tessera::tile;
 
-// The accumulator's element type for operands of `type`; null if there is none.
+// Returns the accumulator's element type for operands of `type`; null if a dot
+// does not support `type`.
 static Type accumulatorType(Type type) {
   MLIRContext *context = type.getContext();
   if (type.isF64())

@@ -1,4 +1,4 @@
-// dialect/tile/LayoutText.h - how layouts are written.
+// dialect/tile/LayoutText.h - parsers and printers of layouts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,22 +7,23 @@
 
 namespace tessera::tile {
 
-/// A power of two an axis, few enough axes; `bits` of all of them together.
+/// Verifies that each axis is a power of two and that there are not too many
+/// axes. Sets `bits` to the sum of the bits of all axes.
 mlir::LogicalResult
 verifyLayoutShape(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
                   llvm::ArrayRef<int64_t> shape, int &bits);
 
-/// 16x8
+/// Parses a shape such as 16x8.
 mlir::ParseResult parseLayoutShape(mlir::AsmParser &parser,
                                    llvm::SmallVectorImpl<int64_t> &shape);
 
-/// name = [[0, 1], [8, 0]]: coordinates, in the text, of words as in
-/// layout::LinearLayout.
+/// Parses name = [[0, 1], [8, 0]]. The text has the coordinates of each basis;
+/// `words` receives the flat words of layout::LinearLayout.
 mlir::ParseResult parseBases(mlir::AsmParser &parser, llvm::StringRef name,
                              llvm::ArrayRef<int64_t> shape,
                              llvm::SmallVectorImpl<uint64_t> &words);
 
-/// The same, after ", ".
+/// Prints ", " and the text that parseBases reads.
 void printBases(mlir::AsmPrinter &printer, llvm::StringRef name,
                 llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<uint64_t> words);
 

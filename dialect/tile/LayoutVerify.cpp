@@ -1,9 +1,10 @@
-// dialect/tile/LayoutVerify.cpp - which layouts an operation's tensors may
-// have.
+// dialect/tile/LayoutVerify.cpp - verifies the layouts of an operation's
+// tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table "What lowering may rely on" of docs/compiler/gpu-layouts.md.
+// Implements the table "What lowering may rely on" of
+// docs/compiler/gpu-layouts.md.
 #include "dialect/layout/ShapeOps.h"
 #include "dialect/layout/Share.h"
 #include "dialect/tile/TileDialect.h"
@@ -17,7 +18,8 @@ using layout::LinearLayout;
 using layout::Span;
 using layout::Word;
 
-// The layout without the axes that `shape` has not grown to.
+// Returns `layout` with the shape `shape`. Axes whose size differs, which the
+// operation broadcasts, get bases of zero.
 static LinearLayout grownFrom(const LinearLayout &layout,
                               ArrayRef<int64_t> shape) {
   layout::Extents outs = layout::tileExtents(shape.vec());
@@ -37,7 +39,8 @@ static LinearLayout grownFrom(const LinearLayout &layout,
   return {layout.ins(), outs, columns};
 }
 
-// Elements stay in their lane and warp, and each register of `result` is there.
+// Verifies that elements stay in their lane and warp, and that each register of
+// `result` is a register of `natural`.
 static LogicalResult verifyView(Operation *op, const LinearLayout &natural,
                                 const LinearLayout &result) {
   if (natural.outs() == result.outs() &&

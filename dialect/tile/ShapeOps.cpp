@@ -9,7 +9,8 @@
 using namespace mlir;
 using namespace tessera::tile;
 
-// The splat constant `attr` in another shape; null for other constants.
+// Returns the splat constant `attr` with the shape of `type`; null if `attr` is
+// not a splat.
 static Attribute resplat(Attribute attr, Type type) {
   auto splat = dyn_cast_or_null<SplatElementsAttr>(attr);
   if (!splat)

@@ -40,7 +40,8 @@ LogicalResult SmemTransOp::verify() {
   return success();
 }
 
-// One buffer, of the tensor's shape and element; the tensor has a layout.
+// Verifies that `memory` has one buffer of the tensor's shape and element type,
+// and that the tensor has a layout.
 static LogicalResult verifyTile(Operation *op, SmemType memory, Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   if (memory.getBuffers() != 1)
@@ -71,7 +72,7 @@ LogicalResult AsyncCopyOp::verify() {
   if (vector * bits != 32 && vector * bits != 64 && vector * bits != 128)
     return emitOpError("copies 4, 8 or 16 bytes, got ")
            << vector << " elements of " << memory.getElement();
-  // The vector's elements follow each other in shared memory, aligned.
+  // The elements of a vector must be consecutive and aligned in shared memory.
   auto offsets =
       layoutOf(value).layout().thenInverse(memory.getLayout().layout());
   for (int bit = 0; (int64_t(1) << bit) < vector; ++bit)

@@ -82,7 +82,7 @@ LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-// <3 x 64x32xf16, #rows>
+// Parses <3 x 64x32xf16, #rows>.
 Type SmemType::parse(AsmParser &parser) {
   int64_t buffers = 0;
   SmallVector<int64_t> shape;

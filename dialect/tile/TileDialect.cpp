@@ -25,7 +25,8 @@ using namespace tessera::tile;
 #include "dialect/tile/TileTypes.cpp.inc"
 
 namespace {
-// Layouts are long: #linear, #linear1, ... stand above the module for them.
+// Prints layouts as aliases #linear, #linear1, ... above the module, because
+// their text is long.
 struct TileAliases : public OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
@@ -53,7 +54,7 @@ void TileDialect::initialize() {
       >();
 }
 
-// Folds give numbers and splats of numbers, which are arith constants.
+// Folds return numbers and splats of numbers, which become arith.constant.
 Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                             Type type, Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);

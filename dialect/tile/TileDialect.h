@@ -71,8 +71,8 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 /// `like`.
 mlir::Type withElementType(mlir::Type like, mlir::Type element);
 
-/// Returns the type of the values that a load through `pointer`, a pointer or a
-/// tensor of pointers, gives.
+/// Returns the result type of a load through `pointer`, a pointer or a tensor
+/// of pointers.
 mlir::Type pointeeValueType(mlir::Type pointer);
 
 } // namespace tessera::tile

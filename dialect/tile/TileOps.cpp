@@ -35,7 +35,7 @@ LogicalResult tessera::tile::verifyAxis(Operation *op, int64_t axis,
   return op->emitOpError("axis ") << axis << " is outside 0.." << rank - 1;
 }
 
-// The types of a load follow from its pointer, so only that one is written.
+// Derives the types of a load from its pointer type, the only type in the text.
 static ParseResult
 parseLoadTypes(OpAsmParser &parser, Type pointer,
                std::optional<OpAsmParser::UnresolvedOperand> mask,
@@ -67,7 +67,7 @@ parseMaskType(OpAsmParser &parser, Type pointer,
 
 static void printMaskType(OpAsmPrinter &, Operation *, Type, Value, Type) {}
 
-// smem_index gives the type of its operand, with one buffer.
+// Derives the result type of smem_index: the operand's type with one buffer.
 static ParseResult parseOneBuffer(OpAsmParser &parser, Type source,
                                   Type &result) {
   auto buffers = dyn_cast<SmemType>(source);

@@ -14,8 +14,9 @@ mlir::LogicalResult verifyTileShape(mlir::Operation *op, mlir::Type type);
 /// Verifies 0 <= axis < rank.
 mlir::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, int64_t rank);
 
-/// Encodings of the operation's tensors: none, or those that its lowering can
-/// do without moving elements between lanes (docs/compiler/gpu-layouts.md).
+/// Verifies that the operation's tensors have no layouts, or layouts that its
+/// lowering supports without moving elements between lanes
+/// (docs/compiler/gpu-layouts.md).
 mlir::LogicalResult verifyLayouts(mlir::Operation *op);
 
 } // namespace tessera::tile

@@ -1,4 +1,4 @@
-// dialect/tile/td/CombineOps.td - combinations that the kernel writes itself.
+// dialect/tile/td/CombineOps.td - combinations by a region, and sort.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef TILE_COMBINE_OPS_TD

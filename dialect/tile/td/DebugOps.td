@@ -1,4 +1,4 @@
-// dialect/tile/td/DebugOps.td - printing and claims.
+// dialect/tile/td/DebugOps.td - print, assert and assume.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef TILE_DEBUG_OPS_TD

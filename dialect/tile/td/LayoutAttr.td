@@ -1,4 +1,4 @@
-// dialect/tile/td/LayoutAttr.td - where the elements of a tensor live on a GPU.
+// dialect/tile/td/LayoutAttr.td - layouts in registers and in shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef TILE_LAYOUT_ATTR_TD
@@ -22,8 +22,8 @@ def Tile_LinearAttr : AttrDef<TileDialect, "Linear", [DeclareAttrInterfaceMethod
                         lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = []>
     ```
   }];
-  // Words as in layout::LinearLayout: all coordinates of a basis in one word,
-  // the first axis in the lowest bits.
+  // Bases are flat words, as in layout::LinearLayout: all coordinates of a
+  // basis in one word, with the first axis in the lowest bits.
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
                         ArrayRefParameter<"uint64_t">:$registers,
                         ArrayRefParameter<"uint64_t">:$lanes,
@@ -31,11 +31,11 @@ def Tile_LinearAttr : AttrDef<TileDialect, "Linear", [DeclareAttrInterfaceMethod
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// From a map whose ins are among register, lane, warp and whose outs are
-    /// dim0, dim1, ... in order.
+    /// Returns the attribute for a map whose ins are among register, lane, warp
+    /// and whose outs are dim0, dim1, ... in order.
     static LinearAttr get(::mlir::MLIRContext *context,
                           const ::tessera::layout::LinearLayout &layout);
-    /// ins register, lane, warp (in this order, none left out).
+    /// Returns the map, whose ins are register, lane and warp in this order.
     ::tessera::layout::LinearLayout layout() const;
   }];
 }
@@ -56,7 +56,7 @@ def Tile_SharedAttr : AttrDef<TileDialect, "Shared"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// From a map whose one in is offset.
+    /// Returns the attribute for a map whose only input dim is offset.
     static SharedAttr get(::mlir::MLIRContext *context,
                           const ::tessera::layout::LinearLayout &layout);
     ::tessera::layout::LinearLayout layout() const;

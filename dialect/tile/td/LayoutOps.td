@@ -1,4 +1,4 @@
-// dialect/tile/td/LayoutOps.td - ops that exist once tensors have layouts.
+// dialect/tile/td/LayoutOps.td - conversion between tensor layouts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef TILE_LAYOUT_OPS_TD

@@ -1,4 +1,4 @@
-// dialect/tile/td/ProgramOps.td - which program this is.
+// dialect/tile/td/ProgramOps.td - ops on the program's index in the grid.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef TILE_PROGRAM_OPS_TD

@@ -1,10 +1,11 @@
-// dialect/tile/td/SharedOps.td - tiles in shared memory, copied in the
-// background.
+// dialect/tile/td/SharedOps.td - tiles in shared memory and asynchronous
+// copies.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Passes write these ops, kernels do not. Who writes shared memory and who reads
-// it must be kept apart by barriers: the lowering adds none.
+// Passes create these ops, kernels do not contain them. The pass that creates
+// them must also put barriers between writes and reads of shared memory; the
+// lowering does not add any.
 #ifndef TILE_SHARED_OPS_TD
 #define TILE_SHARED_OPS_TD
 

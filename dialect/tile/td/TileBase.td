@@ -45,7 +45,7 @@ def Tile_Ptr : TileTypeDef<"Ptr", "ptr"> {
 class Tile_Op<string mnemonic, list<Trait> traits = []>
     : Op<TileDialect, mnemonic, traits>;
 
-// Element classes. A "tile" is a scalar or a ranked tensor of it.
+// Classes of element types. A "tile" is a scalar or a ranked tensor of scalars.
 def Tile_Int : AnyTypeOf<[I1, I8, I16, I32, I64], "integer">;
 def Tile_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
 def Tile_Number : AnyTypeOf<[Tile_Int, Tile_Float], "number">;

@@ -52,13 +52,13 @@ def Tile_DotInstruction : Tile_Enum<"DotInstruction", "what computes a dot on a 
 def Tile_DotInstructionAttr : EnumAttr<TileDialect, Tile_DotInstruction, "dot_instruction">;
 
 def Tile_FmaReason : Tile_Enum<"FmaReason", "why a dot does not run on tensor cores", [
-  I32EnumAttrCase<"IEEE", 0, "ieee">,     // f32 with a precision that they have not
+  I32EnumAttrCase<"IEEE", 0, "ieee">,     // tensor cores lack IEEE f32
   I32EnumAttrCase<"Type", 1, "type">,     // no instruction for the elements
-  I32EnumAttrCase<"ShortK", 2, "short_k">, // fewer products than an instruction adds
-  I32EnumAttrCase<"Layout", 3, "layout">]>; // written with layouts that do not fit
+  I32EnumAttrCase<"ShortK", 2, "short_k">, // K is less than the instruction's
+  I32EnumAttrCase<"Layout", 3, "layout">]>; // the tensors' layouts do not fit
 def Tile_FmaReasonAttr : EnumAttr<TileDialect, Tile_FmaReason, "fma_reason">;
 
-// The words of Triton's loads, stores and atomics, which are those of PTX.
+// The qualifiers of Triton's loads, stores and atomics, which are those of PTX.
 def Tile_MemSemantic : Tile_Enum<"MemSemantic", "memory order of an atomic", [
   I32EnumAttrCase<"Acquire", 0, "acquire">, I32EnumAttrCase<"Release", 1, "release">,
   I32EnumAttrCase<"AcqRel", 2, "acq_rel">, I32EnumAttrCase<"Relaxed", 3, "relaxed">]>;
