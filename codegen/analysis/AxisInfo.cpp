@@ -1,4 +1,4 @@
-// codegen/analysis/AxisInfo.cpp - the walk: arguments, regions, loops, hints.
+// codegen/analysis/AxisInfo.cpp - data flow: arguments, regions, loops, hints.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/AxisInfo.h"
@@ -29,7 +29,8 @@ int64_t elementBytes(Type type) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-// CUDA C++ Programming Guide, "Technical Specifications".
+// The limits are those of the CUDA C++ Programming Guide, "Technical
+// Specifications".
 int64_t mostPrograms(Operation *op, int64_t axis) {
   if (axis > 0)
     return 65535;
@@ -61,8 +62,8 @@ int64_t AxisInfoAnalysis::accessWidth(Value ptr, Value mask,
   return std::max<int64_t>(1, width);
 }
 
-// multiple_of, max_contiguous, max_constancy: attributes of the operation that
-// made the value, one number a dimension.
+// Adds the facts of the hints multiple_of, max_contiguous and max_constancy:
+// attributes of the defining operation with one number per dimension.
 static void applyHints(Operation *op, AxisInfo &info, Type type) {
   auto hint = [&](StringRef name) -> ArrayRef<int32_t> {
     auto attr = op->getAttrOfType<DenseI32ArrayAttr>(name);
@@ -99,7 +100,8 @@ void AxisInfoAnalysis::set(Value value, AxisInfo info) {
   infos[value] = std::move(info);
 }
 
-// A fact about a scalar from a condition that holds.
+// Adds to `facts` what the true `condition` of a tile.assume implies about
+// scalars.
 static void assume(Value condition, llvm::DenseMap<Value, AxisInfo> &facts) {
   Operation *op = condition.getDefiningOp();
   if (!op)
@@ -161,7 +163,7 @@ AxisInfoAnalysis::AxisInfoAnalysis(Operation *root) {
     Region &body = function.getFunctionBody();
     if (body.empty())
       return WalkResult::skip();
-    // Operations of the entry block are always executed.
+    // Assumes in the entry block hold everywhere: the block always executes.
     for (auto op : body.front().getOps<tile::AssumeOp>())
       assume(op.getCondition(), assumed);
     for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
@@ -183,9 +185,10 @@ void AxisInfoAnalysis::visitBlock(Region &region) {
       visit(&op);
 }
 
-// Runs `body` until the facts about the values that it carries hold for what
-// it yields: from optimistic ones, joined with each iteration's, so that they
-// only get weaker. `yielded` is read after each iteration.
+// Runs `body`, the transfer function of a loop body, until the facts about the
+// carried values no longer change. Each iteration joins them with the facts
+// about the values that the loop yields, so they only get weaker. `yielded(i)`
+// returns the facts about the i-th yielded value after an iteration.
 template <typename Body, typename Yielded>
 static void fixpoint(SmallVectorImpl<AxisInfo> &carried, ArrayRef<Type> types,
                      Body &&body, Yielded &&yielded) {

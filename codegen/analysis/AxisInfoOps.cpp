@@ -23,12 +23,13 @@ int64_t powerOfTwoIn(int64_t value) {
   return value == 0 ? maxDivisor : std::min(value & -value, maxDivisor);
 }
 
-// Saturates, also where the largest divisor came from a negative minimum.
+// Returns a * b, at most maxDivisor.
 static int64_t product(int64_t a, int64_t b) {
   return a >= maxDivisor / b ? maxDivisor : a * b;
 }
 
-// By how much a run of this type rises.
+// Returns the step between consecutive values of a run: 1, or the bytes of an
+// element for pointers.
 static int64_t unitOf(Type type) {
   return isa<tile::PtrType>(tile::elementType(type)) ? elementBytes(type) : 1;
 }
@@ -71,7 +72,8 @@ int64_t divisorOf(const AxisInfo &info, Type type) {
   return divisor;
 }
 
-// Shorter runs along an axis, whose starts have the divisor of these.
+// Reduces the contiguity of `axis` and updates its divisor, which then applies
+// to the first values of the shorter runs.
 static void shorten(Axis &axis, int64_t contiguity, int64_t unit) {
   if (contiguity >= axis.contiguity)
     return;
@@ -79,9 +81,11 @@ static void shorten(Axis &axis, int64_t contiguity, int64_t unit) {
   axis.contiguity = contiguity;
 }
 
-// How long the runs of an integer are that do not wrap: all of them where its
-// bounds leave out an end of the type; and aligned ones, since the ends are
-// multiples of their length. As unsigned numbers they wrap at zero, too.
+// Returns a run length of an integer at which no run wraps. If the bounds
+// exclude the least or the greatest value of the type, no run wraps. Otherwise
+// runs that start at a multiple of their length do not wrap, because the type
+// wraps at such a multiple. As unsigned numbers, runs wrap from -1 to 0, so the
+// bounds must exclude one of these.
 static int64_t exactRun(const AxisInfo &info, size_t d, Type type,
                         bool isUnsigned = false) {
   const Axis &axis = info.axes[d];
@@ -91,7 +95,8 @@ static int64_t exactRun(const AxisInfo &info, size_t d, Type type,
   return exact ? axis.contiguity : std::min(axis.contiguity, axis.divisibility);
 }
 
-// What one fact implies of another.
+// Returns `info` with the facts that follow from others: equal bounds are a
+// constant, and a divisor of all elements divides each run's first element.
 static AxisInfo settled(AxisInfo info, Type type) {
   if (isa<IntegerType>(tile::elementType(type)) && info.low == info.high)
     info.constant = info.low;
@@ -123,7 +128,8 @@ AxisInfo join(const AxisInfo &a, const AxisInfo &b, Type type) {
 AxisInfo meet(const AxisInfo &a, const AxisInfo &b, Type type) {
   AxisInfo info = a;
   for (size_t d = 0; d < info.axes.size(); ++d) {
-    // The divisor of shorter runs holds for longer ones.
+    // The first value of a longer run also begins a shorter run, so the divisor
+    // of shorter runs holds for it.
     if (b.axes[d].contiguity <= a.axes[d].contiguity)
       info.axes[d].divisibility =
           std::max(a.axes[d].divisibility, b.axes[d].divisibility);
@@ -132,7 +138,7 @@ AxisInfo meet(const AxisInfo &a, const AxisInfo &b, Type type) {
   info.high = std::min(a.high, b.high);
   if (!info.constant)
     info.constant = b.constant;
-  if (info.low > info.high) // Never executed.
+  if (info.low > info.high) // The facts contradict: the code never executes.
     return a;
   return settled(info, type);
 }
@@ -162,8 +168,8 @@ AxisInfo ofCounter(const AxisInfo &lower, const AxisInfo &upper,
 
 namespace {
 
-// Bounds of a sum, difference or product in the type's width; all of the type
-// where it could wrap.
+// Sets the bounds of a sum, difference or product. If it could wrap, they are
+// the bounds of the type.
 template <typename Combine>
 void bound(AxisInfo &info, Type type, const AxisInfo &a, const AxisInfo &b,
            Combine combine) {
@@ -183,7 +189,8 @@ void bound(AxisInfo &info, Type type, const AxisInfo &a, const AxisInfo &b,
   info.high = int64_t(most);
 }
 
-// The same value in each aligned group in which all operands have one.
+// Returns facts for an elementwise operation: the result is constant in each
+// aligned group in which every operand is constant.
 AxisInfo constancyOnly(Type type, ArrayRef<AxisInfo> operands) {
   AxisInfo info = unknown(type);
   for (auto [d, axis] : llvm::enumerate(info.axes)) {
@@ -199,7 +206,8 @@ AxisInfo constancyOnly(Type type, ArrayRef<AxisInfo> operands) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-// lhs + rhs, lhs - rhs, pointer + offset (in elements of `bytes`).
+// Returns the facts about lhs + rhs, lhs - rhs (`minus`), or pointer + offset
+// in elements of `bytes`.
 AxisInfo ofSum(Type type, const AxisInfo &a, const AxisInfo &b, bool minus,
                int64_t bytes) {
   AxisInfo info = unknown(type);
@@ -217,7 +225,8 @@ AxisInfo ofSum(Type type, const AxisInfo &a, const AxisInfo &b, bool minus,
     axis.divisibility = std::min(
         divisorAt(x, axis.contiguity, bytes),
         product(divisorAt(y, axis.contiguity, 1), powerOfTwoIn(bytes)));
-    // Equal runs: their difference is that of their first elements.
+    // In a group in which both operands are runs, the difference is constant:
+    // that of the first elements.
     if (minus && axis.contiguity == 1 && x.contiguity > 1 &&
         axis.constancy == std::min(x.contiguity, y.contiguity))
       axis.divisibility = std::min(divisorAt(x, axis.constancy, 1),
@@ -254,7 +263,7 @@ AxisInfo ofQuotient(Type type, const AxisInfo &a, const AxisInfo &b,
     info.low = a.low / b.high;
     info.high = a.high / b.low;
   } else if (!isUnsigned) {
-    // No larger than the dividend, on either side of zero.
+    // The magnitude of the quotient is at most that of the dividend.
     __int128 most = std::max(-__int128(a.low), __int128(a.high));
     info.low = int64_t(std::max(-most, __int128(info.low)));
     info.high = int64_t(std::min(most, __int128(info.high)));
@@ -264,11 +273,12 @@ AxisInfo ofQuotient(Type type, const AxisInfo &a, const AxisInfo &b,
     for (Axis &axis : info.axes)
       axis.divisibility = divisor;
   }
-  // -4 // 4 is -1 and -3 // 4 is 0.
+  // Signed division truncates: -4 / 4 is -1 and -3 / 4 is 0. So a run of
+  // negative dividends does not have one quotient.
   if (!isUnsigned && a.low < 0)
     return info;
   for (size_t d = 0; d < info.axes.size(); ++d) {
-    // v .. v+g-1 with g dividing v and the divisor have one quotient.
+    // If g divides v and the divisor, v .. v+g-1 have the same quotient.
     const Axis &x = a.axes[d], &y = b.axes[d];
     info.axes[d].constancy = std::max(
         info.axes[d].constancy,
@@ -287,15 +297,15 @@ AxisInfo ofRemainder(Type type, const AxisInfo &a, const AxisInfo &b,
     info.low = a.low >= 0 ? 0 : std::max(a.low, 1 - b.high);
     info.high = std::max<int64_t>(0, std::min(a.high, b.high - 1));
   } else if (a.low >= 0 && !isUnsigned) {
-    // Signed remainders are no larger than the dividend, on its side of zero.
+    // A signed remainder has the dividend's sign and at most its magnitude.
     info.low = 0;
     info.high = a.high;
   }
-  // -4 % 4 is 0 and -3 % 4 is -3.
+  // Remainders of negative dividends are not runs: -4 % 4 is 0, -3 % 4 is -3.
   if (!isUnsigned && a.low < 0)
     return info;
   for (size_t d = 0; d < info.axes.size(); ++d) {
-    // v .. v+g-1 with g dividing v and the divisor wraps at no place inside.
+    // If g divides v and the divisor, the remainders of v .. v+g-1 are a run.
     const Axis &x = a.axes[d], &y = b.axes[d];
     Axis &axis = info.axes[d];
     int64_t run =
@@ -310,13 +320,13 @@ AxisInfo ofRemainder(Type type, const AxisInfo &a, const AxisInfo &b,
 }
 
 AxisInfo ofMinMax(Type type, const AxisInfo &a, const AxisInfo &b, bool isMax) {
-  // One of them, everywhere?
+  // If the bounds do not overlap, the result is always the same operand.
   if (isMax ? a.low >= b.high : a.high <= b.low)
     return a;
   if (isMax ? b.low >= a.high : b.high <= a.low)
     return b;
   AxisInfo info = join(a, b, type);
-  // Of two runs the smaller one is the same everywhere, unless one wraps.
+  // If neither run wraps, one operand is the smaller one in all of a group.
   for (size_t d = 0; d < info.axes.size(); ++d)
     shorten(info.axes[d], std::min(exactRun(a, d, type), exactRun(b, d, type)),
             1);
@@ -333,7 +343,8 @@ AxisInfo ofSelect(Type type, bool scalar, const AxisInfo &condition,
   if (condition.constant)
     return *condition.constant ? a : b;
   AxisInfo info = join(a, b, type);
-  // A scalar condition picks all of one side.
+  // A scalar condition selects all elements of one operand. A tensor condition
+  // selects per element, so runs end where the condition may change.
   for (size_t d = 0; d < info.axes.size() && !scalar; ++d) {
     Axis &axis = info.axes[d];
     int64_t same = condition.axes[d].constancy;
@@ -374,8 +385,8 @@ AxisInfo ofCompare(arith::CmpIOp op, const AxisInfo &a, const AxisInfo &b) {
 
   AxisInfo info = constancyOnly(type, {a, b});
   for (size_t d = 0; d < info.axes.size(); ++d) {
-    // A run v .. v+g-1 that starts at a multiple of g lies on one side of
-    // every multiple of g: v + i < b and b > v + i do not depend on i.
+    // If v and b are multiples of g, then v + i < b for all i from 0 to g - 1
+    // or for none: the comparison is constant along the run v .. v+g-1.
     auto side = [&](const AxisInfo &run, const AxisInfo &limit, int64_t plus) {
       const Axis &x = run.axes[d], &y = limit.axes[d];
       int64_t divisor = limit.constant && *limit.constant != highest
@@ -388,8 +399,8 @@ AxisInfo ofCompare(arith::CmpIOp op, const AxisInfo &a, const AxisInfo &b) {
       constancy = std::max({constancy, side(a, b, 0), side(b, a, 1)});
     else if (p == P::sgt || p == P::sle || p == P::ugt || p == P::ule)
       constancy = std::max({constancy, side(b, a, 0), side(a, b, 1)});
-    // Equal runs differ by the same everywhere, and where none wraps one is
-    // the smaller everywhere.
+    // In a group in which both operands are runs, their difference is constant.
+    // If neither run wraps, the order of the operands is constant too.
     auto run = [&](const AxisInfo &info) {
       if (p == P::eq || p == P::ne)
         return info.axes[d].contiguity;
@@ -401,7 +412,8 @@ AxisInfo ofCompare(arith::CmpIOp op, const AxisInfo &a, const AxisInfo &b) {
   return info;
 }
 
-// x & mask: with 0..01..1 a remainder, with 1..10..0 a multiple.
+// Returns the facts about x & mask. A mask 0..01..1 computes a remainder, and a
+// mask 1..10..0 rounds down to a multiple.
 AxisInfo ofAnd(Type type, const AxisInfo &a, const AxisInfo &b) {
   for (bool swap : {false, true}) {
     const AxisInfo &x = swap ? b : a, &mask = swap ? a : b;
@@ -484,7 +496,7 @@ AxisInfo ofElementwise(Operation *op, ArrayRef<AxisInfo> operands) {
         return constancyOnly(type, operands);
       info.low = low;
       info.high = high;
-      // A group that starts at a multiple of its size does not wrap inside.
+      // A run that starts at a multiple of its length does not wrap.
       for (Axis &axis : info.axes)
         shorten(axis,
                 std::min({axis.contiguity, axis.divisibility,
@@ -531,7 +543,8 @@ AxisInfo ofReshape(tile::ReshapeOp op, const AxisInfo &source) {
   }
   if (shape.empty() || fromShape.empty())
     return info;
-  // The innermost axes that are not 1 run along each other.
+  // Elements adjacent along the innermost axis of the source that is not 1 are
+  // adjacent along that axis of the result.
   int64_t s = int64_t(fromShape.size()) - 1, d = int64_t(shape.size()) - 1;
   while (s > 0 && fromShape[s] == 1)
     --s;

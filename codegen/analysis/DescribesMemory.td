@@ -1,5 +1,5 @@
-// codegen/analysis/DescribesMemory.td - an operation that says what it does to
-// memory.
+// codegen/analysis/DescribesMemory.td - interface of operations of other
+// dialects that describe their memory behavior.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef TESSERA_DESCRIBES_MEMORY_TD

@@ -1,5 +1,4 @@
-// codegen/analysis/DistinctElements.cpp - whether a tile names an address
-// twice.
+// codegen/analysis/DistinctElements.cpp - whether a tile has equal pointers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/DistinctElements.h"
@@ -19,9 +18,10 @@ namespace tessera::codegen {
 
 namespace {
 
-// From one element to the next along an axis. What a loop carries has the steps
-// of its initial value, if the loop adds the same number to all elements:
-// VaryingAxes looks at what else it may yield.
+// Returns the difference between adjacent elements along an axis; nullopt if it
+// is not constant. For a loop-carried value it is that of the initial value,
+// which is correct if the loop adds the same number to all elements.
+// VaryingAxes checks the yielded values.
 std::optional<int64_t> stepAlong(Value value, int64_t axis) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -39,7 +39,8 @@ std::optional<int64_t> stepAlong(Value value, int64_t axis) {
   return *left + *right;
 }
 
-// What `op` has along `axis` comes from the axis of its operand that this is.
+// Returns the axis of the operand that corresponds to `axis` of the result of
+// `op`; nullopt if there is no such axis.
 std::optional<int64_t> sourceAxis(Operation *op, int64_t axis) {
   if (isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp>(op) ||
       isUnitReshape(op))
@@ -49,7 +50,7 @@ std::optional<int64_t> sourceAxis(Operation *op, int64_t axis) {
   return std::nullopt;
 }
 
-// Whether elements are their own numbers along `axis`.
+// True if each element of `value` equals its index along `axis`.
 bool isIndexAlong(Value value, int64_t axis) {
   Operation *op = value.getDefiningOp();
   if (auto range = dyn_cast_or_null<tile::RangeOp>(op))
@@ -58,8 +59,8 @@ bool isIndexAlong(Value value, int64_t axis) {
   return source && isIndexAlong(op->getOperand(0), *source);
 }
 
-// So many elements along `axis`, counted from the first, `mask` lets pass at
-// most. Null masks none.
+// Returns an upper bound, from 1 to `size`, on the number of leading elements
+// along `axis` outside of which `mask` is false. A null mask is always true.
 int64_t passedAlong(Value mask, int64_t axis, int64_t size) {
   Operation *op = mask ? mask.getDefiningOp() : nullptr;
   if (!op)
@@ -78,7 +79,8 @@ int64_t passedAlong(Value mask, int64_t axis, int64_t size) {
   return source ? passedAlong(op->getOperand(0), *source, size) : size;
 }
 
-// Along the axes of `axes`, as far as `mask` lets pass.
+// Returns the constant steps of `value` along the axes in the bit set `axes`,
+// repeated only for elements for which `mask` may be true.
 SmallVector<KnownStep> stepsAlong(Value value, uint64_t axes, Value mask = {}) {
   SmallVector<KnownStep> steps;
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
@@ -90,8 +92,8 @@ SmallVector<KnownStep> stepsAlong(Value value, uint64_t axes, Value mask = {}) {
   return steps;
 }
 
-// A bit for each axis along which elements differ. None where a value is not a
-// sum of ranges along different axes.
+// A bit set of the axes along which elements differ; nullopt if the value is
+// not a sum of ranges along different axes.
 using Axes = std::optional<uint64_t>;
 
 class VaryingAxes {
@@ -111,15 +113,16 @@ public:
   }
 
 private:
-  // Whatever comes in has the same axes. A loop's argument is taken to have
-  // those of its initial value while what the loop yields is looked at.
+  // Returns the axes that all incoming values have; nullopt if they differ.
+  // Assumes that a loop's argument has the axes of its initial value while it
+  // analyzes the yielded value.
   Axes ofIncoming(Value value, ValueRange incoming) {
     const Axes first = of(incoming.front());
     known[value] = first;
     for (Value other : incoming)
       if (of(other) != first || !first ||
           !areApart(stepsAlong(other, *first))) {
-        // Answers may count on the assumption.
+        // Cached results may depend on the assumption, which is false.
         wrong = true;
         return std::nullopt;
       }
@@ -154,7 +157,8 @@ private:
         .Default([](Operation *) { return std::nullopt; });
   }
 
-  // Of a sum or product: along one axis only one operand varies.
+  // Returns the axes of a sum or product; nullopt if both operands vary along
+  // one axis.
   Axes combined(Operation *op) {
     const Axes left = of(op->getOperand(0)), right = of(op->getOperand(1));
     if (!left || !right || (*left & *right))
@@ -164,7 +168,8 @@ private:
     return *left | *right;
   }
 
-  // Larger elements at the same addresses may overlap.
+  // True if a cast of pointers keeps the size of the pointee. Larger elements
+  // at the same addresses may overlap.
   static bool isSameSize(tile::BitcastOp cast) {
     auto bits = [](Value v) -> unsigned {
       auto pointer = dyn_cast<tile::PtrType>(tile::elementType(v.getType()));
@@ -200,7 +205,7 @@ private:
   }
 
 public:
-  // Whether `axes` has every axis of more than one element.
+  // True if `axes` has every axis with more than one element.
   static bool coverAll(Type type, uint64_t axes) {
     for (auto [d, size] : llvm::enumerate(tile::shapeOf(type)))
       if (size > 1 && !(axes >> d & 1))
@@ -220,7 +225,7 @@ SmallVector<KnownStep> knownSteps(Value pointers, Value mask) {
 }
 
 bool areApart(SmallVector<KnownStep> steps) {
-  // Of equal sizes one is not larger than the other reaches, whichever it is.
+  // The order of equal sizes does not matter: the second fails the check.
   llvm::sort(steps, [](const KnownStep &a, const KnownStep &b) {
     return a.size < b.size;
   });

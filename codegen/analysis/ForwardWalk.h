@@ -4,8 +4,8 @@
 //
 // A forward data-flow analysis over scf.if, scf.for and scf.while, in program
 // order. It visits the body of a loop until the state at its head no longer
-// grows, so an operation is visited several times; the last visit sees
-// everything that can have happened before it.
+// changes. So it may visit an operation several times; the state of the last
+// visit covers all paths to the operation.
 #pragma once
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,4 +1,4 @@
-// codegen/analysis/LoopSteps.cpp - whether iterations reach other addresses.
+// codegen/analysis/LoopSteps.cpp - whether addresses of iterations differ.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/LoopSteps.h"
@@ -22,11 +22,11 @@ namespace tessera::codegen {
 
 namespace {
 
-// By how much an iteration of a loop changes a value, the same for all elements
-// and iterations.
+// The amount by which each iteration of a loop changes a value, if it is the
+// same for all elements and iterations.
 struct Step {
   enum Kind { Known, Stride, Unknown } kind = Unknown;
-  int64_t size = 0; // Known; of a Stride only the launch knows it
+  int64_t size = 0; // only for Known; a Stride is a run-time value
 
   static Step known(int64_t size) { return {Known, size}; }
   bool isZero() const { return kind == Known && !size; }
@@ -40,7 +40,8 @@ Step sum(Step a, Step b, int64_t sign) {
   return Step::known(a.size + sign * b.size);
 }
 
-// Times a number that the loop does not change.
+// Returns the step of a product with a loop-invariant factor; nullopt means an
+// unknown factor.
 Step times(Step step, std::optional<int64_t> factor) {
   if (step.kind != Step::Known || !step.size)
     return step;
@@ -79,7 +80,8 @@ private:
     return step ? Step::known(*step) : Step{Step::Stride};
   }
 
-  // What an iteration adds to a value that the loop carries.
+  // Returns the step of a loop-carried value: the loop-invariant number that an
+  // iteration adds to `argument` to compute `yielded`.
   Step ofCarried(Value yielded, BlockArgument argument) {
     Operation *op = yielded.getDefiningOp();
     if (yielded == argument)
@@ -112,7 +114,8 @@ private:
         .Default([&](Operation *op) { return unchanged(op); });
   }
 
-  // The same operands give the same result.
+  // Returns a step of 0 if `op` is pure and no operand changes: its result is
+  // then the same in each iteration.
   Step unchanged(Operation *op) {
     if (op->getNumRegions() || !isPure(op))
       return {};
@@ -126,7 +129,8 @@ private:
   llvm::DenseMap<Value, Step> known;
 };
 
-// How often a loop repeats, at most; nothing where that is not constant.
+// Returns an upper bound on how often a loop repeats; nullopt if it is not
+// constant.
 std::optional<int64_t> repetitions(LoopLikeOpInterface loop) {
   auto counted = dyn_cast<scf::ForOp>(loop.getOperation());
   if (!counted)

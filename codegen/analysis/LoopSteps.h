@@ -1,4 +1,4 @@
-// codegen/analysis/LoopSteps.h - whether iterations access other addresses.
+// codegen/analysis/LoopSteps.h - whether iterations access distinct addresses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,4 @@
-// codegen/analysis/MemoryModel.cpp - what an operation does to memory.
+// codegen/analysis/MemoryModel.cpp - the memory behavior of each operation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/MemoryModel.h"
@@ -35,7 +35,8 @@ static MemoryBehavior withScratch(ScratchUse use) {
   return behavior;
 }
 
-// An exchange leaves what the last one wrote.
+// Returns MemoryAccess::accumulates of an atomic. The result in memory of an
+// exchange depends on the order, so it does not accumulate.
 static std::optional<tile::AtomicKind> accumulatedBy(tile::AtomicRMWOp op) {
   if (!op->use_empty() || op.getKind() == tile::AtomicKind::Xchg)
     return std::nullopt;
@@ -45,7 +46,8 @@ static std::optional<tile::AtomicKind> accumulatedBy(tile::AtomicCASOp) {
   return std::nullopt;
 }
 
-// A scalar's old element and one that several threads hold go through scratch.
+// Returns the behavior of an atomic. It may need scratch to pass the old
+// element of a scalar, or of an element that several threads hold, to them.
 template <typename Atomic>
 static Behavior atomicBehavior(Atomic op) {
   MemoryAccess access = readOf(MemorySpace::Global, op.getPtr());
@@ -107,8 +109,9 @@ static Behavior waitBehavior(AsyncRole role) {
   return behavior;
 }
 
-// Every operation of the dialect. Those without memory are listed, too, so that
-// a new one is not forgotten.
+// Returns the behavior of an operation of the tile dialect. Operations without
+// memory accesses are listed too, so that MemoryModelTest detects a new
+// operation without an entry.
 static Behavior entryOf(Operation *op) {
   using namespace tile;
   return llvm::TypeSwitch<Operation *, Behavior>(op)
@@ -173,7 +176,8 @@ std::optional<MemoryAccess> MemoryBehavior::accessOf(MemorySpace space) const {
 
 bool MemoryAccess::commutesWith(const MemoryAccess &other) const {
   assert((!accumulates || through) && "an atomic goes through a pointer");
-  // A sum of words does not commute with sums of their halves.
+  // Atomics of different widths do not commute: a carry of one may change an
+  // element of the other.
   return accumulates && accumulates == other.accumulates &&
          tile::elementType(through.getType()) ==
              tile::elementType(other.through.getType());
@@ -217,13 +221,14 @@ llvm::SetVector<Operation *> awaitedCopies(tile::AsyncWaitOp wait) {
   return copies;
 }
 
-// Whether a read of shared memory must not move down across `op`.
+// True if a read of shared memory must not move down across `op`.
 static bool holdsReads(Operation *op) {
-  // To ask for their behavior would be to ask this question again.
+  // Loads and dots only read. memoryBehaviorOf would recurse: it calls
+  // loadReadByDot for them.
   if (isa<tile::SmemLoadOp, tile::DotOp>(op))
     return false;
-  // What it orders is the next operation's scratch, which no buffer shares
-  // before the dot has read.
+  // A scratch barrier orders the next operation's scratch. The scratch does not
+  // overlap a buffer that the dot has yet to read.
   if (auto barrier = dyn_cast<tile::BarrierOp>(op);
       barrier && barrier.getScratch())
     return false;

@@ -1,4 +1,4 @@
-// codegen/analysis/PointerOrigins.cpp - which memory a pointer may lead to.
+// codegen/analysis/PointerOrigins.cpp - which memory a pointer may point to.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/PointerOrigins.h"
@@ -51,8 +51,8 @@ static bool isArgumentOfFunction(Value value) {
   return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
 }
 
-// The operands that the elements of `pointer` come from; none where an
-// operation makes pointers of something else.
+// Returns the pointer operands from which the elements of `pointer` derive;
+// empty if its operation creates pointers from other values.
 static Values pointersOf(Value pointer) {
   Operation *op = pointer.getDefiningOp();
   if (!op)

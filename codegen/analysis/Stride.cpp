@@ -15,7 +15,7 @@ using namespace mlir;
 namespace tessera::codegen {
 
 std::optional<int64_t> constantOf(Value value) {
-  // A few steps are enough: splats of extended constants.
+  // The limit suffices for splats of extended constants.
   for (int step = 0; step < 6; ++step) {
     Operation *op = value.getDefiningOp();
     if (!op)
@@ -61,7 +61,7 @@ std::optional<int64_t> sourceDim(Operation *op, int64_t dim) {
       return std::nullopt;
     return dim;
   }
-  // A unit reshape: the n-th dimension that is not 1 stays the n-th.
+  // A unit reshape keeps the order of the dimensions that are not 1.
   if (to[dim] == 1)
     return std::nullopt;
   int64_t nth = 0;
