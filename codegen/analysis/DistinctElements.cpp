@@ -40,7 +40,7 @@ std::optional<int64_t> stepAlong(Value value, int64_t axis) {
 }
 
 // Returns the axis of the operand that corresponds to `axis` of the result of
-// `op`; nullopt if there is no such axis.
+// `op`; nullopt if the operand has no such axis.
 std::optional<int64_t> sourceAxis(Operation *op, int64_t axis) {
   if (isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp>(op) ||
       isUnitReshape(op))

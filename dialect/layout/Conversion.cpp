@@ -121,7 +121,7 @@ static LinearLayout mapTo(const LinearLayout &like, Dim out, int bits,
 }
 
 // Returns the shuffles for `from`, a map (register, lane, warp) -> (register,
-// lane, warp) that keeps the warp. Returns nullopt if there is no such plan.
+// lane, warp) that keeps the warp. Returns nullopt if shuffles cannot do it.
 //
 // In step s, lane l of warp w receives its register r = s + F l (+ is XOR). F
 // is chosen so that different lanes l read different lanes m, as far as there

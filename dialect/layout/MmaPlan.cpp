@@ -123,8 +123,8 @@ bool MmaPlanner::chooseK() {
   return true;
 }
 
-// Assigns row8 from a register bit of a and acc. If there is no such bit, row8
-// is 0 and rows 8 to 15 of the instruction repeat rows 0 to 7.
+// Assigns row8 from a register bit of a and acc. Without such a bit, row8 is 0
+// and rows 8 to 15 of the instruction repeat rows 0 to 7.
 void MmaPlanner::chooseRows() {
   if (how.m == 16)
     for (Word column : acc.columns(Dim::Register))
