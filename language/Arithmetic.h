@@ -11,7 +11,7 @@
 
 namespace tessera::language {
 
-// Thrown by the functions below; the evaluator adds the place.
+// Thrown by the functions below; the evaluator adds the source location.
 struct ValueProblem {
   std::string message, hint;
 };
@@ -20,21 +20,23 @@ Value applyBinary(BinaryOp op, const Value &a, const Value &b);
 Value applyUnary(UnaryOp op, const Value &a);
 bool applyCompare(CompareOp op, const Value &a, const Value &b);
 
-// A function of Python, math or triton by its dotted name ("min",
-// "math.sqrt", "triton.cdiv"). Whether there is one:
+// True if a function of Python, math or triton with this dotted name ("min",
+// "math.sqrt", "triton.cdiv") can be called.
 bool isCallable(const std::string &path);
 using KeywordValues = std::vector<std::pair<std::string, Value>>;
 Value callNamed(const std::string &path, const std::vector<Value> &arguments,
                 const KeywordValues &keywords);
-// Python's own names that need no import.
+// Returns the value of a Python builtin, which needs no import; nullopt for
+// other names.
 std::optional<Value> pythonName(std::string_view name);
-// A value for a dotted name: dtypes, math.pi; else Named.
+// Returns the value of a dotted name: a dtype, math.pi, or else a Named.
 Value namedValue(const std::string &path);
 
-// No list of an evaluation may hold more items, counted in depth, and no text
-// more bytes.
+// Limit on the items of a list, nested ones included, and on the bytes of a
+// string during evaluation.
 inline constexpr size_t maxItems = 100000;
-// Items of a value in depth: 1 of a number; a long text counts for more.
+// Returns the number of items of a value, nested ones included: 1 for a number,
+// more for a long string.
 size_t itemsIn(const Value &value);
 
 } // namespace tessera::language

@@ -37,7 +37,7 @@ const char *dtypeName(DType type);
 // dtype.
 std::optional<DType> dtypeFromText(std::string_view text);
 
-// A constexpr that the other alternatives of ConstexprValue do not hold: a
+// A constexpr that the other alternatives of ConstexprValue cannot represent: a
 // tuple, a list, an integer beyond 64 bits.
 struct EncodedConstexpr {
   std::string json; // as of language/ValueJson.h, in canonical form

@@ -1,4 +1,4 @@
-// language/CudaSource.h - the kernels of a CUDA C++ file, by their heads.
+// language/CudaSource.h - finds the kernels of a CUDA C++ file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -24,24 +24,24 @@ struct CudaKernel {
   uint32_t line = 0;
 };
 
-// Every `__global__` function of the text, in order. Only heads are read, and
-// only those that a plain kernel has: no templates, no default arguments, types
-// of the language, of <cstdint>, __half and __nv_bfloat16. The text itself is
-// judged by NVRTC.
+// Returns every `__global__` function of the text, in order. It parses only
+// declarators of plain kernels: without templates and default arguments, with
+// types of the language, of <cstdint>, __half and __nv_bfloat16. NVRTC checks
+// the rest of the text.
 std::vector<CudaKernel> findCudaKernels(std::string_view text);
 
-// Whether a path names a CUDA C++ source: it ends in .cu.
+// True if a path names a CUDA C++ source: it ends in .cu.
 bool isCudaSource(std::string_view path);
 
-// The request for one kernel of a source. `defines` become -DNAME=value and
-// part of the key; `target` is sm_80 and the like. Throws Error for a source
-// without such a kernel and for a bad target.
+// Returns the request for one kernel of a source. `defines` become -DNAME=value
+// and part of the key; `target` is sm_80 and the like. Throws Error for a
+// source without such a kernel and for a bad target.
 CompileRequest
 makeCudaRequest(const std::string &path, const std::string &text,
                 const std::string &kernel,
                 const std::vector<std::pair<std::string, std::string>> &defines,
                 const std::string &target);
-// The same of a file.
+// Returns the same request for a source file on disk.
 CompileRequest
 makeCudaRequest(const std::string &path, const std::string &kernel,
                 const std::vector<std::pair<std::string, std::string>> &defines,

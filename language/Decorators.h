@@ -1,4 +1,4 @@
-// language/Decorators.h - what decorators and hints say of a kernel.
+// language/Decorators.h - the decorators, defaults and hints of a kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,7 +18,7 @@ struct Heuristic {
   std::string parameter;
   Value function;   // of one dict: the arguments by name
   std::string text; // canonical source of the function
-  // Why `function` is None: it is code around the kernel that is not run.
+  // Why `function` is None: the compiler does not run the code that defines it.
   std::string unread;
 };
 
@@ -26,8 +26,8 @@ struct KernelInfo {
   const FunctionDef *function = nullptr;
   Signature signature;
   std::vector<Value::Config> configs; // @triton.autotune
-  // Why `configs` is empty although the decorator gives some: code around the
-  // kernel computes them, which is not run. Empty where all are read.
+  // Why `configs` is empty although the decorator has some: Python code that
+  // the compiler does not run computes them. Empty if all configs were read.
   std::string unreadConfigs;
   std::vector<std::string> key;      // its key
   std::vector<Heuristic> heuristics; // in the order they apply
@@ -35,28 +35,30 @@ struct KernelInfo {
   bool debug = false; // triton.jit(debug=True)
 };
 
-// Checks decorators, defaults and hints of a jit function. Throws CompileError
-// with everything that is wrong.
+// Returns the decorators, defaults and hints of a jit function. Throws
+// CompileError with all their errors.
 KernelInfo describeKernel(const Program &program, const FunctionDef &function);
 
-// The value that a heuristic gives its parameter. `arguments` by name: numbers
-// as they are, pointers as the DType they point to, None as None.
+// Returns the value that a heuristic computes for its parameter. `arguments`
+// holds values by name: numbers and None unchanged, pointers as the DType of
+// their pointee.
 Value applyHeuristic(
     const KernelInfo &kernel, const Heuristic &heuristic,
     const std::vector<std::pair<std::string, Value>> &arguments);
 
-// A kernel of a file for lists. `problem` says why it cannot be compiled from
-// the file: its language is not supported, or it has an error.
+// An entry of listKernels. `outcome` and `problems` give the reason if the
+// kernel cannot be compiled: an unsupported construct or an error.
 struct ListedKernel {
   enum class Outcome { Ok, Unsupported, Error };
   const FunctionDef *function = nullptr;
   Outcome outcome = Outcome::Ok;
-  std::optional<KernelInfo> info;   // where the outcome is Ok
-  std::vector<Diagnostic> problems; // where it is not
+  std::optional<KernelInfo> info;   // if the outcome is Ok
+  std::vector<Diagnostic> problems; // otherwise
 };
 
-// Every kernel of the file in the order of the file, then those inside
-// functions and classes of Python. Throws nothing that a file can cause.
+// Returns every kernel of the file in the order of the file, then those inside
+// Python functions and classes. The contents of the file never cause an
+// exception.
 std::vector<ListedKernel> listKernels(const Program &program);
 
 } // namespace tessera::language

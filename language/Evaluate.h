@@ -1,5 +1,5 @@
-// language/Evaluate.h - expressions of decorators, constants and defaults,
-// evaluated.
+// language/Evaluate.h - evaluates expressions of decorators, constants and
+// defaults.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,12 +16,13 @@
 
 namespace tessera::language {
 
-// The names an expression sees. Python's own (min, len, True, float ...) need
-// not be among them.
+// The names visible to an expression. Python's builtins (min, len, True, float
+// ...) need not be among them.
 class Scope {
 public:
   virtual ~Scope() = default;
-  // Throws CompileError when the name is known and has no value.
+  // Returns the value of a name; nullopt for an unknown name. Throws
+  // CompileError if the name is known but does not have a value.
   virtual std::optional<Value> find(std::string_view name) const = 0;
 };
 
@@ -37,11 +38,12 @@ public:
   std::shared_ptr<const Scope> parent;
 };
 
-// What Python would compute. Throws CompileError with a place in `file`.
+// Returns the value that Python would compute. Throws CompileError with a
+// location in `file`.
 Value evaluate(const Expr &expr, std::shared_ptr<const Scope> scope,
                std::shared_ptr<const SourceFile> file);
 
-// Calls a lambda, for example a heuristic with its dict of arguments.
+// Calls a function value, for example a heuristic with its dict of arguments.
 Value call(const Value &function, const std::vector<Value> &arguments,
            std::shared_ptr<const SourceFile> file);
 

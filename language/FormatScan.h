@@ -1,9 +1,9 @@
-// language/FormatScan.h - where the parts of an f-string are.
+// language/FormatScan.h - finds the parts of an f-string.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A replacement field may hold strings with the quotes of the f-string itself
-// (PEP 701), so its end is found only by reading the field.
+// A replacement field may contain strings with the quotes of the f-string
+// itself (PEP 701), so the scanner must read the field to find its end.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tessera::language {
 // True if the letters before a quote are a prefix of a string literal.
 bool isStringPrefix(std::string_view letters);
 
-// The bytes of the f-string that begins at text[0] with `prefix` letters, or 0
-// if it is not closed.
+// Returns the length in bytes of the f-string that begins at text[0] with
+// `prefix` letters, or 0 if it is not closed.
 size_t formattedLength(std::string_view text, size_t prefix);
 
 // A replacement field: {expression!conversion:format}. Offsets into the text.
@@ -26,7 +26,7 @@ struct FormatField {
   size_t close = 0;      // of `}`, 0 if the field is not closed
 };
 
-// The field whose `{` is text[open].
+// Returns the field whose `{` is text[open].
 FormatField scanField(std::string_view text, size_t open);
 
 } // namespace tessera::language

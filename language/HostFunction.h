@@ -1,4 +1,4 @@
-// language/HostFunction.h - functions of Python that decorators call.
+// language/HostFunction.h - runs Python functions that decorators call.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,10 +14,10 @@ namespace tessera::language {
 using EvaluateIn =
     std::function<Value(const Expr &, const std::shared_ptr<const Scope> &)>;
 
-// Runs a function that is arithmetic, tests, loops and lists: what computes
-// configurations and heuristics. Makes the tuple of a NamedTuple class.
-// `outside` holds the names of its module.
-// Throws ValueProblem for wrong arguments and for what it does not run.
+// Interprets a Python function that computes configurations or heuristics with
+// arithmetic, tests, loops and lists. For a NamedTuple class, returns its
+// tuple. `outside` holds the names of the function's module.
+// Throws ValueProblem for wrong arguments and for unsupported statements.
 Value runHostFunction(const FunctionDef &function,
                       const std::shared_ptr<const Scope> &outside,
                       const std::vector<Value> &arguments,

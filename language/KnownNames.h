@@ -1,4 +1,4 @@
-// language/KnownNames.h - what a name of triton's modules should have been.
+// language/KnownNames.h - hints for unknown names of triton's modules.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,16 +12,16 @@
 
 namespace tessera::language {
 
-// "`tl.float33`" of "triton.language.float33": as people write it.
+// Returns "`tl.float33`" for "triton.language.float33": the usual spelling.
 std::string quotedName(std::string_view path);
 
 // Returns a hint with the nearest type for an unknown type name of
 // triton.language, "did you mean `tl.float32`?"; empty if no type is near.
 std::string nearestTypeHint(std::string_view path);
 
-// What is wrong with the decorators that make a function one of triton's: a
-// module that is not imported, or another's `jit`. Kernels and helpers alike,
-// as Python would refuse the file.
+// Returns the errors of a function's triton decorators: a module without
+// import, or `jit` of another module. Checks kernels and helpers, because
+// Python would reject the file for either.
 std::vector<Diagnostic> checkJitDecorators(const Program &program,
                                            const FunctionDef &function);
 

@@ -1,4 +1,4 @@
-// language/Lexer.h - from text to tokens.
+// language/Lexer.h - splits the text of a kernel file into tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -59,18 +59,19 @@ inline constexpr size_t maxIndentation = 60;
 
 bool isKeyword(std::string_view word);
 
-// Never throws on any text. Views in the result point into the file.
+// Returns the tokens of the file; does not throw for any text. Views in the
+// result point into the file.
 TokenList lex(std::shared_ptr<const SourceFile> file);
 
-// Reads a number or string literal; appended to diagnostics of the list when
-// malformed. The literal starts at the beginning of `text`; returns its length.
+// The result of reading a number or string literal at the beginning of a text.
+// The lexer reports `error` as a diagnostic.
 struct LiteralResult {
   size_t length = 0;
   Value value;
   DiagnosticId id = DiagnosticId::SyntaxError;
-  std::string error, hint; // error empty: good
+  std::string error, hint; // no error: empty
   size_t errorOffset = 0;
-  bool foreign = false;   // an error only where a kernel needs the literal
+  bool foreign = false;   // an error only if a kernel needs the literal
   bool formatted = false; // f"..."; the value still has its braces
 };
 LiteralResult readNumber(std::string_view text);

@@ -1,4 +1,4 @@
-// language/Parser.h - from text to tree.
+// language/Parser.h - parses a kernel file into its syntax tree.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,16 +20,18 @@ struct ParseResult {
   std::vector<Diagnostic> diagnostics;
   // The diagnostics without FunctionDef::problems.
   std::vector<Diagnostic> fileDiagnostics;
-  // There was code around the kernels, which may define more names.
+  // True if the file has Python code around the kernels, which may define more
+  // names.
   bool hasHostCode = false;
 
   bool ok() const { return diagnostics.empty(); }
 };
 
-// Never throws on any text.
+// Returns the tree and diagnostics of a file; does not throw for any text.
 ParseResult parse(std::shared_ptr<const SourceFile> file);
 
-// A single expression, for tools ("D=64") and tests. Throws CompileError.
+// Parses a single expression, for tools ("D=64") and tests. Throws
+// CompileError.
 ExprPtr parseExpression(std::shared_ptr<const SourceFile> file);
 
 } // namespace tessera::language

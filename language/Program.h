@@ -22,12 +22,13 @@ using FileReader =
     std::function<std::optional<std::string>(const std::string &path)>;
 
 // Returns the path of a file of the package `kernels`, for example of
-// "kernels/tiles.py", or "" if there is none. Imports of that package use it
-// where no folder above the importing file has the file. The runtime sets it.
+// "kernels/tiles.py", or "" if the file does not exist. Imports of that package
+// use it if no folder above the importing file has the file. The runtime sets
+// it.
 using KernelLibrary = std::function<std::string(const std::string &file)>;
 void setKernelLibrary(KernelLibrary library);
 
-// What a module-level name stands for.
+// The meaning of a module-level name.
 struct Symbol {
   enum class Kind {
     Function, // a def of this file or of a kernel file it imports from
@@ -46,8 +47,8 @@ struct Symbol {
   std::string unreadMessage(std::string_view name) const;
 };
 
-// All files a kernel needs, parsed. Functions and constants are found from
-// the function whose body names them, as Python would: in its own file.
+// The parsed files of a kernel. As in Python, names in the body of a function
+// refer to functions and constants of the file that contains the function.
 class Program : public std::enable_shared_from_this<Program> {
 public:
   // Parses the file. Throws CompileError with all its syntax errors. A pattern
@@ -56,24 +57,26 @@ public:
   // looked up. Without a reader, files come from disk.
   static std::shared_ptr<const Program>
   load(const std::string &path, std::string text, FileReader reader = nullptr);
-  // The program of a request, from its sources alone.
+  // Returns the program of a request; reads no files but its sources.
   static std::shared_ptr<const Program> load(const CompileRequest &request);
-  // From a file on disk. Throws Error when it cannot be read.
+  // Loads a file from disk. Throws Error if it cannot be read.
   static std::shared_ptr<const Program> loadFile(const std::string &path);
 
   ~Program();
 
   const Module &main() const;
-  // The files read so far: all that a kernel needs once it is expanded.
+  // Returns the files read so far. After expand() of a kernel, these are all
+  // files that the kernel needs.
   std::vector<std::shared_ptr<const SourceFile>> files() const;
 
-  // The jit function of the main file. Throws Error with the nearest name.
+  // Returns the jit function `name` of the main file. If it does not exist,
+  // throws Error with the nearest name.
   const FunctionDef &kernel(std::string_view name) const;
 
-  // What `name` means at module level of the file that `from` stands in; none
-  // for a name not defined there (it may be Python's own). Throws
-  // CompileError for a constant that cannot be evaluated and for an import that
-  // fails.
+  // Returns the meaning of `name` at module level of the file that contains
+  // `from`; nullopt if the file does not define it (it may be a Python
+  // builtin). Throws CompileError for a constant that cannot be evaluated and
+  // for an import that fails.
   std::optional<Symbol> lookup(const FunctionDef &from,
                                std::string_view name) const;
 
@@ -83,10 +86,10 @@ public:
   // or function that does not exist, and for one that kernels cannot call.
   const FunctionDef &function(const Value::KernelFunction &name) const;
 
-  // Whether that file has an `import *` whose names are not known.
+  // True if that file has an `import *` whose names are unknown.
   bool hasUnknownNames(const FunctionDef &from) const;
 
-  // The names an expression of that file sees, for evaluate().
+  // Returns the names visible to expressions of that file, for evaluate().
   std::shared_ptr<const Scope> scope(const FunctionDef &from) const;
 
 private:

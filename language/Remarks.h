@@ -1,11 +1,11 @@
-// language/Remarks.h - what the compiler could not do for a kernel that is
-// right all the same.
+// language/Remarks.h - remarks on optimizations that a correct kernel missed.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A remark is a record of severity "remark" in the result, so it is kept with
-// the artifact. Its file is the last part of the path: what is cached names no
-// folder. The line is that of the text that was compiled.
+// A remark is a record of severity "remark" in the compilation result, so the
+// cache stores it with the artifact. Its file is the last part of the path,
+// because cached results do not name folders. Its line refers to the compiled
+// text.
 #pragma once
 
 #include "language/Request.h"
@@ -15,10 +15,11 @@
 
 namespace tessera::language {
 
-// A dot that fused multiply-adds compute (compiler/DotRemarks.h).
+// Id of the remark on a dot that runs as fused multiply-adds
+// (compiler/DotRemarks.h).
 inline constexpr const char *dotWithoutTensorCores = "DotWithoutTensorCores";
 
-// `file` may be a whole path.
+// Adds a remark to the result. `record.file` may be a path with folders.
 void addRemark(CompileResult &result, DiagnosticRecord record);
 
 std::vector<DiagnosticRecord> remarksOf(const CompileResult &result);

@@ -1,4 +1,4 @@
-// language/Request.h - what a compilation takes and gives, JSON both ways.
+// language/Request.h - compilation requests and results, and their JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -29,8 +29,8 @@ struct RequestSource {
   std::string text;
 };
 
-// The text of a stage as someone edited it: it takes the place of what the
-// compiler makes there (TESSERA_OVERRIDE).
+// The edited text of a stage, which replaces the compiler's output of that
+// stage (TESSERA_OVERRIDE).
 struct StageOverride {
   std::string stage; // "tile", "loops" or "llvm"
   std::string path;  // for messages
@@ -42,8 +42,8 @@ struct CompileRequest {
   std::string kernel; // name of the function
   // Canonical text of the kernel, its callees and constants: part of the key.
   std::string text;
-  // The files in full, the kernel's own first. Not part of the key. Empty:
-  // `text` itself is what gets compiled.
+  // The complete files, the kernel's file first. Not part of the key. If empty,
+  // the compiler compiles `text`.
   std::vector<RequestSource> sources;
   std::vector<Argument> args;
   CompileOptions options;
@@ -60,12 +60,13 @@ struct CompileRequest {
   bool frontEndOnly = false;
 
   std::string toJson() const;
-  // Throws Error on anything malformed, missing or unknown.
+  // Parses a request. Throws Error for malformed JSON and for missing or
+  // unknown members.
   static CompileRequest fromJson(std::string_view text);
-  // SHA-256 of all that decides the artifact: kernel, text, args, options,
-  // target. Not file, sources, emit or overrides.
+  // Returns the SHA-256 of the members that determine the artifact: kernel,
+  // text, args, options and target, but not file, sources, emit or overrides.
   std::string key() const;
-  // SHA-256 of the edited stages; empty without any.
+  // Returns the SHA-256 of the edited stages; empty if there are none.
   std::string overrideKey() const;
 };
 
@@ -76,11 +77,11 @@ struct ArtifactParameter {
   std::string type; // "*fp32:16", "i32" ...
 };
 
-// Most threads and bytes of shared memory of a block that metadata may name:
-// more than any GPU has.
+// Limits on the threads and the bytes of shared memory of a block in metadata.
+// No GPU exceeds them.
 inline constexpr uint32_t maxBlockThreads = 1024;
 inline constexpr uint32_t maxSharedBytes = 1u << 20;
-// And most blocks of an SM.
+// Limit on the blocks per SM in metadata.
 inline constexpr uint32_t maxBlocksPerSm = 64;
 
 struct ArtifactMeta {
@@ -90,13 +91,14 @@ struct ArtifactMeta {
   uint64_t scratchBytes = 0; // cpu: per thread, 64-byte aligned
   uint32_t threads = 0;      // GPU: of a block, (threads, 1, 1); cpu: 0
   uint32_t sharedBytes = 0;  // GPU: dynamic shared memory of a block
-  // GPU: most programs along x that the code is for; 0: as many as one likes.
+  // GPU: the largest number of programs along x that the code supports; 0: no
+  // limit.
   uint32_t gridLimit = 0;
-  // GPU: blocks of an SM that ptxas was asked for (--minnctapersm), and that
-  // whoever assembles the PTX again asks for; 0: none.
+  // GPU: the value of ptxas --minnctapersm (blocks per SM), also required to
+  // assemble the PTX again; 0: ptxas ran without the option.
   uint32_t minBlocks = 0;
-  // GPU: pairs of parameters. The code copies the first of a pair ahead of
-  // stores to the second, so the two must be different memory.
+  // GPU: pairs of parameters that must not overlap in memory: the code moves
+  // copies from the first before stores to the second.
   std::vector<std::pair<uint32_t, uint32_t>> disjoint;
   std::vector<std::string> edited; // stages that were overridden
   LineTable lines;                 // cpu: of the entry
@@ -109,11 +111,11 @@ struct DiagnosticRecord {
 
 struct CompileResult {
   bool ok = false;
-  bool defect = false; // it failed through a fault of the compiler
+  bool defect = false; // true if a compiler bug caused the failure
   std::vector<DiagnosticRecord> diagnostics;
-  std::string rendered; // the diagnostics as people read them
-  // The shared object; for a GPU the cubin, empty without ptxas, and its PTX is
-  // in stages["ptx"] whether the request asks for it or not. Not in the JSON:
+  std::string rendered; // the diagnostics as text for people
+  // The shared object; for a GPU, the cubin, which is empty without ptxas.
+  // stages["ptx"] always holds the PTX. The JSON does not contain the artifact:
   // it is the second frame of a reply.
   std::string artifact;
   ArtifactMeta meta;

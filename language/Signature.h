@@ -1,4 +1,4 @@
-// language/Signature.h - what the compiler knows of a kernel's arguments.
+// language/Signature.h - parameters of a kernel and classes of its arguments.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -28,9 +28,9 @@ struct ArgClass {
   bool operator==(const ArgClass &) const = default;
 };
 
-// The short names of all element types an argument may have.
+// Returns the short names of all element types of arguments.
 const std::vector<std::string> &elementTypeNames();
-// Bits of an element type; 0 for an unknown name. i1 counts 1.
+// Returns the bits of an element type, 1 for i1; 0 for an unknown name.
 unsigned elementBits(std::string_view element);
 bool isFloatElement(std::string_view element);
 
@@ -41,8 +41,7 @@ const char *argKindName(ArgKind kind); // "pointer", "int", ...
 struct Argument {
   std::string name;
   ArgKind kind = ArgKind::Constexpr;
-  // ArgClass text for run-time arguments. For a constexpr "": its value says
-  // all.
+  // The ArgClass text of a run-time argument; "" for a constexpr.
   std::string type;
   // Of a constexpr: None, bool, int, float, str, dtype, function or tuple.
   Value value;
@@ -74,34 +73,35 @@ struct Signature {
   std::vector<KernelParameter> parameters;
   std::vector<TupleParameter> tuples; // outer ones before those in them
 
-  // Index of a parameter, or -1.
+  // Returns the index of a parameter, or -1.
   int find(std::string_view name) const;
-  // Null for a parameter that is not a tuple.
+  // Returns the tuple parameter, or null if `name` does not name a tuple.
   const TupleParameter *findTuple(std::string_view name) const;
 };
 
-// A pointer as a caller has it.
+// A pointer argument of a launch.
 struct PointerValue {
   std::string element; // "fp32" ...
   uint64_t address = 0;
 };
-// What a caller passes for one parameter.
+// The argument that a caller passes for one parameter.
 using Actual = std::variant<PointerValue, Value>;
 
-// The argument class of an actual value, by Triton's rules: the integer 1 and
-// None become constexprs; integers take i32, else i64, else u64; integers
-// divisible by 16 and pointers to 16-byte boundaries get ":16"; bool is i1 and
-// float fp32. Throws Error for what cannot be passed.
+// Returns the specialized argument of an actual value, by Triton's rules: the
+// integer 1 and None become constexprs; an integer has the first of i32, i64
+// and u64 that holds it; integers divisible by 16 and pointers to 16-byte
+// boundaries get ":16"; bool is i1 and float fp32. Throws Error for values that
+// cannot be passed.
 Argument specialize(const KernelParameter &parameter, const Actual &actual);
 
-// The same for the arguments of a whole launch: positional order, missing ones
-// take their defaults. Throws Error on a wrong number.
+// Returns the arguments of a launch in positional order; missing ones take
+// their defaults. Throws Error for a wrong number of arguments.
 std::vector<Argument> specialize(const Signature &signature,
                                  const std::vector<Actual> &actuals);
 
-// An argument from its text in an instance hint or on a command line: a class
-// ("*bf16:16") for run-time parameters, a value for constexprs. A run-time
-// parameter given a number is a constexpr of that number. Throws Error.
+// Returns the argument for a value from an instance hint or a command line: a
+// class ("*bf16:16") for a run-time parameter, a value for a constexpr. A
+// number for a run-time parameter makes it a constexpr. Throws Error.
 Argument argumentFromValue(const KernelParameter &parameter,
                            const Value &value);
 

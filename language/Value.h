@@ -27,8 +27,8 @@ std::string printInt(Int value);
 // Python's repr(): the shortest text that reads back as the same double.
 std::string printFloat(double value);
 
-// What an expression of a decorator, a module constant or a constexpr argument
-// is worth.
+// The value of an expression in a decorator, of a module constant or of a
+// constexpr argument.
 class Value {
 public:
   struct None {
@@ -47,7 +47,7 @@ public:
     // Of a typing.NamedTuple: a name for each item. Else empty.
     std::vector<std::string> names = {};
 
-    // The item of that name, or null.
+    // Returns the item of that name, or null.
     const Value *find(std::string_view name) const;
   };
   struct Dict {
@@ -105,7 +105,7 @@ public:
   bool is() const {
     return std::holds_alternative<T>(data);
   }
-  // The value as T, or null when it is of another kind.
+  // Returns the value as T, or null if it is of another kind.
   template <typename T>
   const T *get() const {
     return std::get_if<T>(&data);
@@ -122,7 +122,8 @@ public:
   bool truth() const;
   // Python's ==: 1 == 1.0 == True; a list is not a tuple.
   bool equals(const Value &other) const;
-  // Same kind and same value: what a cache key must tell apart.
+  // True for the same kind and value. Cache keys distinguish values that are
+  // not identical.
   bool identical(const Value &other) const;
   // Python's repr(); dtypes as "tl.float32".
   std::string repr() const;

@@ -14,7 +14,7 @@ namespace tessera::language {
 struct AnalyzedFormula {
   FormulaPtr formula;
   // Values that the formula assumes to be positive, such as the divisor in
-  // t // block. Where one is not, nothing is known about the formula.
+  // t // block. If one is not positive, the formula is invalid.
   std::vector<Phrase> positive;
   // The result is an integer, which cannot be joined with other conditions.
   bool isInteger = false;

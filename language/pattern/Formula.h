@@ -56,10 +56,11 @@ struct Case {
   bool unknown = false;
 };
 
-// Most cases that are kept apart; a formula with more is not analysed.
+// Limit on the cases of a formula; a formula with more is not analysed.
 inline constexpr size_t maxCases = 24;
 
-// The formula as a disjunction of cases, none if there are more than maxCases.
+// Returns the formula as a disjunction of cases; nullopt if there are more than
+// maxCases.
 std::optional<std::vector<Case>> casesOf(const Formula &formula);
 
 // Adds consequences: sums of two literals in which a variable cancels. With
