@@ -1,4 +1,4 @@
-// compiler/CompileParts.h - what compiling for every kind of target needs.
+// compiler/CompileParts.h - helpers that the compilers of all targets share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -24,13 +24,13 @@ class ValueLog;
 
 namespace tessera::compiler {
 
-// The tile module of one kernel, with a share of the context that its types,
-// attributes and operations belong to. A thread makes many modules in one
-// context and begins a new one now and then; the old one goes with its last
-// module.
+// The tile module of one kernel. It shares ownership of the MLIR context that
+// owns its types, attributes and operations. A thread creates many modules in
+// one context and from time to time replaces the context; the old context is
+// destroyed with its last module.
 class KernelModule {
 public:
-  // Throws what semantics::buildTileModule throws.
+  // Builds the module. Throws the exceptions of semantics::buildTileModule.
   KernelModule(const language::Program &program,
                const language::CompileRequest &request,
                std::vector<Diagnostic> *notes = nullptr,
@@ -47,7 +47,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-// Times of phases; the total when it goes.
+// Records the times of phases in a result, and the total on destruction.
 class PhaseTimer {
 public:
   explicit PhaseTimer(language::CompileResult &result) : result(result) {}
@@ -77,25 +77,26 @@ std::string printModule(mlir::ModuleOp module);
 
 using SourceFiles = std::vector<std::shared_ptr<const SourceFile>>;
 
-// The message as a diagnostic in one of the files; the kernel's own is first.
+// Returns the message as a diagnostic in one of `files`; the kernel's file is
+// the first of them.
 Diagnostic diagnosticOf(const SourceFiles &files,
                         const PipelineMessage &message,
                         const std::string &hint);
 
-// Of "file:line:col: error: text", as lowerings write where they know the
-// place.
+// Parses "file:line:col: error: text", the form of lowering errors with a known
+// location.
 PipelineMessage placedMessage(const std::string &text);
 
-// Whether the request asks for the stage's text.
+// True if the request asks for the text of the stage.
 bool wantsStage(const language::CompileRequest &request,
                 std::string_view stage);
 
-// The parameters of the entry: arguments that are no constexprs.
+// Returns the parameters of the entry: the run-time arguments.
 std::vector<language::ArtifactParameter>
 parametersOf(const language::CompileRequest &request);
 
-// Throws Error when the request asks for a stage or replaces one that is not
-// among those. `what` is "a CPU kernel".
+// Throws Error if the request emits a stage outside `emitted` or overrides one
+// outside `replaced`. `what` is the subject of the message, "a CPU kernel".
 void checkStages(const language::CompileRequest &request,
                  const std::vector<std::string> &emitted,
                  const std::vector<std::string> &replaced,

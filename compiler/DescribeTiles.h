@@ -1,4 +1,4 @@
-// compiler/DescribeTiles.h - which layout the tiles of each line have, as JSON.
+// compiler/DescribeTiles.h - the layouts of the tiles of each line, as JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,15 +11,15 @@ class ModuleOp;
 
 namespace tessera::compiler {
 
-// Stage "tiles", of a module in which every tensor has a layout: a list with
-// one entry for every different tile of an operation, in the order of the code:
+// Returns the stage "tiles" of a module in which every tensor has a layout: a
+// list with an entry for every distinct tile of an operation, in code order:
 //   op      "tile.dot"
 //   places  [["k.py", 31], ...]: the line, then the lines it was called from;
 //           files by the last part of their path
 //   shape   [64, 32]
 //   element "f16", bits of it
 //   layout  "linear(register=[(0,1)], ...)" as dialect/layout/Parse.h reads it
-// Of an operation without results the tiles that it takes.
+// For an operation without results, the list has the tiles of its operands.
 std::string describeTiles(mlir::ModuleOp module);
 
 } // namespace tessera::compiler

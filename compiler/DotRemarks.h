@@ -1,4 +1,4 @@
-// compiler/DotRemarks.h - the dots that miss the tensor cores, and why.
+// compiler/DotRemarks.h - remarks on dots that do not use tensor cores.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,8 +16,9 @@ struct DotRemark {
   std::string message, hint;
 };
 
-/// One for every dot of `module` that tessera-dot-instructions has given to
-/// fused multiply-adds; those of one place that say the same are one.
+/// Returns a remark for every dot of `module` for which
+/// tessera-dot-instructions chose fused multiply-adds. Equal remarks of one
+/// location appear once.
 std::vector<DotRemark> dotRemarks(mlir::ModuleOp module);
 
 } // namespace tessera::compiler

@@ -1,4 +1,4 @@
-// compiler/Override.h - edited stages in the place of the compiler's own.
+// compiler/Override.h - replaces stages of the compiler by edited text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,14 +15,14 @@ class ModuleOp;
 
 namespace tessera::compiler {
 
-// The request's edited text of the stage, or null.
+// Returns the request's edited text of the stage, or null.
 const language::StageOverride *
 findOverride(const language::CompileRequest &request, std::string_view stage);
 
 // Replaces the contents of the module by the edited text ("tile" or "loops").
-// The functions of the module must still be there with their types. Gives the
-// text as a file, for messages of later passes about places in it. Throws
-// CompileError with a place in it.
+// The text must contain the functions of the module with their types. Returns
+// the text as a file, for locations in messages of later passes. Throws
+// CompileError with a location in the text.
 std::shared_ptr<const SourceFile>
 replaceStage(mlir::ModuleOp module, const language::StageOverride &edited);
 

@@ -1,4 +1,4 @@
-// compiler/Passes.h - the dialects and passes that kernels go through.
+// compiler/Passes.h - registers the dialects and passes of the compiler.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,10 +9,11 @@ class DialectRegistry;
 
 namespace tessera::compiler {
 
-// All dialects a kernel can be written in on its way, with their translations.
+// Registers all dialects of the pipelines and their translations to LLVM IR.
 void registerDialects(mlir::DialectRegistry &registry);
 
-// For tools: ours and those of MLIR that the pipeline uses.
+// Registers, for tools, this project's passes and the MLIR passes that the
+// pipeline uses.
 void registerPasses();
 
 } // namespace tessera::compiler

@@ -27,7 +27,7 @@ struct PipelineOptions {
   std::function<void(std::string_view phase, mlir::ModuleOp module)> onPhase;
 };
 
-// What a pass says about a place in the kernel. Line 0: no place is known.
+// A message of a pass about a location in the kernel. Line 0: unknown location.
 struct PipelineMessage {
   std::string file;
   uint32_t line = 0;
@@ -35,28 +35,28 @@ struct PipelineMessage {
   std::string text;
 };
 
-// At the innermost place that `location` knows.
+// Returns a message at the innermost known file location of `location`.
 PipelineMessage messageAt(mlir::Location location, std::string text);
 
-// Cleaning up: what holds on every target.
+// Adds the target-independent clean-up passes.
 void addTilePasses(mlir::OpPassManager &passes);
 
-// Runs the passes that `add` adds, then the verifier. Gives the messages of the
-// pass that failed; none when all is well.
+// Runs the passes that `add` adds, then the verifier. Returns the messages of
+// the pass that failed; empty on success.
 std::vector<PipelineMessage>
 runPasses(mlir::ModuleOp module, bool verifyEach,
           const std::function<void(mlir::OpPassManager &)> &add);
 
-// Runs all phases over a module with one kernel. Gives the messages of the pass
-// that failed; none when all is well. Throws tessera::Error for what the CPU
-// back end does not do.
+// Runs all phases over a module with one kernel. Returns the messages of the
+// pass that failed; empty on success. Throws tessera::Error for constructs that
+// the CPU back end does not support.
 std::vector<PipelineMessage> runCpuPipeline(mlir::ModuleOp module,
                                             const PipelineOptions &options);
 
-// The pass list as text, one phase a line.
+// Returns the pass list as text, one phase per line.
 std::string cpuPipelineText(const CpuTarget &target);
 
-// For tools: tessera-lower-to-loops.
+// Registers the pass tessera-lower-to-loops, for tools.
 void registerLoweringPass();
 
 } // namespace tessera::compiler

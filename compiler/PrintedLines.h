@@ -1,5 +1,4 @@
-// compiler/PrintedLines.h - which lines of the kernel the lines of printed IR
-// are for.
+// compiler/PrintedLines.h - maps lines of printed IR to lines of the kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,14 +14,14 @@ class ModuleOp;
 
 namespace tessera::compiler {
 
-// [["k.py", 31], ...]: the line, then the lines that it was called from; files
-// by the last part of their path.
+// Returns [["k.py", 31], ...]: the line, then the lines of its callers. A file
+// is the last part of its path.
 Json placesOf(mlir::Location location);
 
 struct PlacedText {
-  std::string text; // what printModule() gives
-  // [[line of the text, from 1, placesOf()], ...] for every operation that has
-  // a place, in the order of the text.
+  std::string text; // the result of printModule()
+  // [[line of the text, from 1, placesOf()], ...] for every operation with a
+  // known location, in the order of the text.
   Json lines;
 };
 PlacedText printWithPlaces(mlir::ModuleOp module);

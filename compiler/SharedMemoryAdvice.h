@@ -1,5 +1,4 @@
-// compiler/SharedMemoryAdvice.h - what to say of a kernel with too much shared
-// memory.
+// compiler/SharedMemoryAdvice.h - hints on excessive shared memory use.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,14 +11,15 @@
 
 namespace tessera::compiler {
 
-// Bytes of shared memory a block of the request's kernel needs, found without
-// LLVM. Throws what the front end and the layout passes throw.
+// Returns the bytes of shared memory per block of the request's kernel. It runs
+// the front end and the layout passes, but not LLVM, and throws their
+// exceptions.
 uint64_t sharedBytesOf(const language::Program &program,
                        const language::CompileRequest &request,
                        const codegen::gpu::GpuOptions &options);
 
-// What does fit, as a hint: fewer stages of the same configuration, and the
-// configuration of the decorator that uses most of what a block may have.
+// Returns a hint with configurations that fit: the same one with fewer stages,
+// and the decorator's configuration that uses the most of the available memory.
 std::string adviceForSharedMemory(const language::Program &program,
                                   const language::CompileRequest &request,
                                   const codegen::gpu::GpuOptions &options);

@@ -8,11 +8,12 @@
 
 namespace tessera::compiler {
 
-// Fills `result`: artifact is the cubin (empty where NVRTC gives none); stages
-// "ptx" and "report" (JSON: target, NVRTC, PTX version, bytes, registers by
-// type, static shared memory, the most threads, spills are not known) are
-// always kept. Constexpr arguments become -DNAME=value. Errors of the source
-// carry its file and line. Throws Error when NVRTC is missing or too old.
+// Fills `result`. The artifact is the cubin, empty if NVRTC does not return
+// one. The stages "ptx" and "report" are always set; the report is JSON with
+// the target, NVRTC, PTX version, bytes, registers by type, static shared
+// memory and maximum threads, without spills. Constexpr arguments become
+// -DNAME=value. Errors of the source have its file and line. Throws Error if
+// NVRTC is missing or too old.
 void compileCuda(const language::CompileRequest &request,
                  language::CompileResult &result);
 

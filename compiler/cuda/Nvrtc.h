@@ -13,23 +13,23 @@ struct NvrtcOutput {
   bool ok = false;
   std::string log; // its diagnostics, "FILE(LINE): error: TEXT" and below
   std::string ptx;
-  std::string cubin;  // empty where the library gives none
+  std::string cubin;  // empty if the library does not return one
   std::string symbol; // the kernel's name in the PTX
 };
 
-// libnvrtc is not linked: it is looked for at the first use in
+// Loads libnvrtc with dlopen at the first use. Searches, in order:
 //   TESSERA_NVRTC (the library itself), the lib folders of CUDA_HOME, the
 //   wheels under TESSERA_DEPS, the path of the linker.
 class Nvrtc {
 public:
-  // Throws Error when the library is missing (with the places that were tried),
-  // older than 11.2 (no cubin), or not loadable.
+  // Returns the loaded library. Throws Error if the library is missing (with
+  // the searched paths), older than 11.2 (no cubin), or not loadable.
   static const Nvrtc &instance();
 
   const std::string &path() const { return file; }
   std::string version() const; // "13.0"
 
-  // `name` is the path that places in the log and the PTX refer to.
+  // Compiles `text`. Locations in the log and the PTX refer to the path `name`.
   NvrtcOutput compile(const std::string &name, const std::string &text,
                       const std::string &kernel,
                       const std::vector<std::string> &options) const;

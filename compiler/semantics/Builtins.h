@@ -6,8 +6,8 @@
 //
 //   registry.add("load", "pointer, mask=None, other=None", emitLoad);
 //
-// Binding of positional and keyword arguments, defaults and their errors come
-// from the signature. Names: "load" is tl.load, "math.exp" tl.math.exp,
+// The signature determines the binding of positional and keyword arguments,
+// defaults and errors. Names: "load" is tl.load, "math.exp" tl.math.exp,
 // "triton.cdiv" triton.cdiv, "python.len" len, "dtype.is_fp16" x.dtype.is_fp16,
 // "method.logical_and" x.logical_and of blocks, "descriptor.load" d.load.
 #pragma once
@@ -37,7 +37,7 @@ struct Builtin {
   bool isMethod = false; // x.name(...) too, with x as the first argument
 };
 
-/// One argument as the call wrote it.
+/// An argument of a call before binding.
 struct Argument {
   std::string keyword; // empty: positional
   Value value;
@@ -47,7 +47,8 @@ struct Argument {
 /// A call with its arguments bound to the parameters, and typed access to them.
 class BuiltinCall {
 public:
-  /// Binds, or fails with what is missing, unknown, given twice or too much.
+  /// Binds the arguments. Fails for a missing, unknown, duplicate or surplus
+  /// argument.
   BuiltinCall(Emitter &emit, const Builtin &builtin,
               std::vector<Argument> arguments);
 
@@ -59,10 +60,11 @@ public:
   const std::string &name(size_t index) const {
     return builtin.parameters[index].name;
   }
-  /// "tl.load: `mask`", to start a message with.
+  /// Returns the start of a message: "tl.load: `mask`".
   std::string what(size_t index) const;
 
-  /// A number or block; Python numbers become scalars.
+  /// The accessors below return argument `index` as the type, or fail. tensor:
+  /// a number or block; Python numbers become scalars.
   Tensor tensor(size_t index) const;
   /// A block or scalar of numbers that are floats (or integers).
   Tensor floats(size_t index) const;
@@ -78,8 +80,8 @@ public:
   /// An axis in [-rank, rank), counted from the front.
   int64_t axis(size_t index, int64_t rank) const;
 
-  /// An argument as the user wrote it, for hints; as the operand of a method
-  /// or operator.
+  /// Return the source text of an argument, for hints. operandText adds the
+  /// parentheses that an operand of a method or operator needs.
   std::string text(size_t index) const { return quote(ranges[index]); }
   std::string operandText(size_t index) const {
     return quoteOperand(ranges[index]);
@@ -93,21 +95,22 @@ private:
   std::vector<SourceRange> ranges;
 };
 
-/// "tl.load" for "load", "len" for "python.len", "triton.cdiv" as it is.
+/// Returns the name in kernels: "tl.load" for "load", "len" for "python.len",
+/// "triton.cdiv" unchanged.
 std::string displayName(const Builtin &builtin);
 
 class Registry {
 public:
-  /// The registry, filled on first use.
+  /// Returns the registry, which the first call fills.
   static const Registry &get();
 
   void add(std::string name, std::string signature, BuiltinEmit emit);
-  /// Also callable as a method of its first argument.
+  /// Adds a builtin that is also a method of its first argument.
   void addMethod(std::string name, std::string signature, BuiltinEmit emit);
 
   const Builtin *find(std::string_view name) const;
-  /// The known name closest to `name` among those with the same prefix, which
-  /// it is given without.
+  /// Returns the known name closest to `name` among those with the same prefix,
+  /// without the prefix.
   std::string nearest(std::string_view name) const;
   const std::map<std::string, Builtin, std::less<>> &all() const {
     return builtins;
@@ -117,7 +120,7 @@ private:
   std::map<std::string, Builtin, std::less<>> builtins;
 };
 
-// One function a family, each in its own file under builtins/.
+// Each function registers one family, in a separate file under builtins/.
 void registerCreation(Registry &registry);
 void registerMemory(Registry &registry);
 void registerDescriptors(Registry &registry);
@@ -134,7 +137,7 @@ void registerQuestions(Registry &registry);
 void registerProgram(Registry &registry);
 void registerPython(Registry &registry);
 
-// What one family needs of another.
+// Functions that a family shares with others.
 Value emitMaximum(Emitter &emit, const Value &x, const Value &y, bool isMax,
                   bool propagateNan);
 Tensor emitExp(Emitter &emit, Tensor x);

@@ -12,9 +12,9 @@ using language::BinaryOp;
 using language::CompareOp;
 using language::UnaryOp;
 
-/// What Python computes: `//` and `%` round down, `/` gives a float. On a
-/// combination that Python refuses, or that leaves 128 bits, returns None in
-/// `value` and the reason in `why`.
+/// The result of an operator as in Python: `//` and `%` round down, `/` returns
+/// a float. If Python rejects the operands or the result exceeds 128 bits,
+/// `value` is None and `why` is the reason.
 struct Folded {
   Const value;
   std::string why;
@@ -23,13 +23,14 @@ Folded foldBinary(BinaryOp op, const Const &a, const Const &b);
 Folded foldUnary(UnaryOp op, const Const &a);
 Folded foldCompare(CompareOp op, const Const &a, const Const &b);
 
-/// Texts that are known while compiling have at most so many bytes: one that a
-/// loop doubles would take all memory.
+/// Limit on the bytes of a compile-time string. Otherwise a loop that doubles a
+/// string would exhaust memory.
 inline constexpr size_t kMaxTextBytes = language::maxItems;
 
 using language::printFloat;
 using language::printInt;
-/// Python's float("..."): digits, inf, infinity, nan, any case, signs, spaces.
+/// Parses like Python's float("..."): digits, inf, infinity and nan in any
+/// case, signs, spaces.
 std::optional<double> parseFloat(std::string_view text);
 
 } // namespace tessera::semantics

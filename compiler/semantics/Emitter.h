@@ -2,9 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the visitor (which knows syntax) and MLIR (which knows no signs and
-// no Python numbers). Every function checks its operands the way Triton does
-// and throws CompileError at the current place.
+// The layer between the visitor, which handles syntax, and MLIR, whose types
+// have no signs and no Python numbers. Every function checks its operands by
+// Triton's rules and throws CompileError at the current source location.
 #pragma once
 
 #include "compiler/semantics/Constants.h"
@@ -18,19 +18,19 @@
 
 namespace tessera::semantics {
 
-/// Where the visitor is: for messages and for locations of ops.
+/// The visitor's current source location, for messages and op locations.
 struct Site {
   SourceRange range;
   mlir::Location location;
 };
 
-/// Knows the way to the current place; implemented by the visitor.
+/// Callbacks of the Emitter into the visitor, which knows the current calls.
 class ErrorReporter {
 public:
   virtual ~ErrorReporter() = default;
   [[noreturn]] virtual void report(DiagnosticId id, const SourceRange &range,
                                    std::string message, std::string hint) = 0;
-  /// A note that does not end the compilation.
+  /// Records a note; the compilation continues.
   virtual void note(DiagnosticId id, const SourceRange &range,
                     std::string message) = 0;
   /// Returns `value.name`; nullopt if the attribute does not exist.
@@ -75,19 +75,20 @@ public:
   // Constants.
   Tensor integer(__int128 value, DType dtype, Shape shape = {});
   Tensor floating(double value, DType dtype, Shape shape = {});
-  /// A Python number as a run-time scalar of `dtype`.
+  /// Returns a Python number as a run-time scalar of `dtype`.
   Tensor number(const Const &value, DType dtype);
-  /// A Python number gets the dtype its size asks for; blocks stay.
+  /// Converts a Python number to a scalar of the dtype that its value requires;
+  /// returns blocks unchanged.
   Tensor toTensor(const Value &value, std::string_view what = "operand");
 
   // Conversions.
   Tensor cast(Tensor value, Element to);
   Tensor castRounding(Tensor value, Element to, bool towardZero);
   Tensor bitcast(Tensor value, Element to);
-  /// != 0, as int1.
+  /// Returns value != 0 as int1.
   Tensor truth(Tensor value);
 
-  // Tuples; too many values are an error.
+  // Tuples. Fail for more than kMaxTupleSize values.
   Value tuple(std::vector<Value> values) const;
   void checkTupleSize(size_t size) const;
 
@@ -101,7 +102,7 @@ public:
   Tensor permute(Tensor value, const std::vector<int64_t> &order);
   Tensor join(Tensor a, Tensor b);
   std::pair<Tensor, Tensor> split(Tensor value);
-  /// The one element of a block, as a scalar.
+  /// Returns the only element of a block as a scalar.
   Tensor unsplat(Tensor value);
 
   // Operators. Two compile-time operands give a compile-time result.
@@ -121,11 +122,11 @@ public:
 
   mlir::OpBuilder builder;
   Site site;
-  /// What tl.dot does with fp32 operands unless told: "tf32" or "ieee".
+  /// Default precision of tl.dot with fp32 operands: "tf32" or "ieee".
   std::string f32Precision = "tf32";
-  /// Whether tl.device_assert is compiled.
+  /// True if tl.device_assert is compiled.
   bool debug = false;
-  /// Of a CUDA target, 80 for sm_80; else 0.
+  /// Compute capability of a CUDA target, 80 for sm_80; else 0.
   unsigned capability = 0;
 
 private:
@@ -139,16 +140,16 @@ private:
   Value onTuples(BinaryOp op, const Value &a, const Value &b);
   Tensor floatCast(Tensor value, Element to, bool towardZero);
   Tensor addressCast(Tensor value, Element to);
-  /// Of fp8e5 an fp16, of fp8e4nv an fp32: exact.
+  /// Converts fp8e5 to fp16 and fp8e4nv to fp32; both are exact.
   Tensor fromFp8(Tensor value);
-  /// Of an fp32.
+  /// Converts an fp32 to an 8-bit float.
   Tensor toFp8(Tensor value, DType type, bool towardZero);
 
   ErrorReporter &reporter;
 };
 
-/// The bits of the 8-bit float next to `value`: to nearest even, at most the
-/// largest number.
+/// Returns the bits of `value` rounded to an 8-bit float, to nearest even and
+/// saturated at the largest finite number.
 uint8_t fp8Bits(double value, DType type);
 
 } // namespace tessera::semantics

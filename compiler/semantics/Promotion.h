@@ -1,9 +1,9 @@
-// compiler/semantics/Promotion.h - which type two operands meet in.
+// compiler/semantics/Promotion.h - the common type of two operands.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place where promotion is decided. Arithmetic, comparisons, `where`,
-// `minimum` and every builtin that takes two numbers ask here.
+// Defines the type promotion rules. Arithmetic, comparisons, `where`, `minimum`
+// and every builtin with two numbers use this file.
 #pragma once
 
 #include "compiler/semantics/Types.h"
@@ -19,24 +19,27 @@ struct Side {
   bool weak = false;
 };
 
-/// The common dtype, or why there is none. Division and modulo ("divides")
-/// leave the 16-bit floats and refuse mixed signs.
+/// The common dtype, or the reason why the operands do not have one. Division
+/// and modulo ("divides") promote 16-bit floats and reject mixed signs.
 struct Promoted {
   std::optional<DType> dtype;
   std::string why;
 };
 Promoted promote(Side a, Side b, bool divides);
 
-/// The wider of two integers; of equal widths the unsigned one.
+/// Returns the wider of two integers; for equal widths, the unsigned one.
 DType promoteInts(DType a, DType b);
 
-/// The dtype of a Python integer: the first of i32 u32 i64 u64 that holds it.
+/// Returns the dtype of a Python integer: the first of i32, u32, i64 and u64
+/// that holds it; nullopt if none does.
 std::optional<DType> dtypeOfInt(__int128 value);
 
-/// The dtype of a Python float: fp32, or fp64 when out of fp32's normal range.
+/// Returns the dtype of a Python float: fp32, or fp64 if the value is outside
+/// fp32's normal range.
 DType dtypeOfFloat(double value);
 
-/// The dtype that `sum` accumulates and returns: integers below 32 bits widen.
+/// Returns the dtype in which `sum` accumulates: it widens integers below 32
+/// bits.
 DType sumDType(DType type);
 
 } // namespace tessera::semantics

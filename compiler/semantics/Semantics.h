@@ -21,9 +21,10 @@ class ValueLog;
 /// Loads the dialects that buildTileModule emits.
 void loadDialects(mlir::MLIRContext &context);
 
-/// Throws CompileError, with one diagnostic, on the first error. What
-/// tl.static_print says is appended to `notes` where given, and what each
-/// expression is to `values`.
+/// Returns the tile module of one specialization of a kernel. On the first
+/// error, throws CompileError with one diagnostic. If not null, `notes`
+/// receives the output of tl.static_print, and `values` the value of each
+/// expression.
 mlir::OwningOpRef<mlir::ModuleOp>
 buildTileModule(mlir::MLIRContext &context, const language::Program &program,
                 const language::CompileRequest &request,

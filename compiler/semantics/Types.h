@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// MLIR integers carry no sign, the language's do, so every value of the front
-// end has one of these types beside its MLIR value.
+// MLIR integers are signless, but those of the language have a sign. So every
+// value of the front end has one of these types in addition to its MLIR value.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ enum class DType : uint8_t {
   Bf16,
   Fp32,
   Fp64,
-  // Values of these are stored and converted, and kept as integers in the IR:
-  // Fp8.cpp.
+  // Kernels move and convert values of these types but do not compute with
+  // them. They are integers in the IR (Fp8.cpp).
   Fp8E4Nv,
   Fp8E5,
   // Types that have names, so that kernels can ask for them, but no values.
@@ -45,13 +45,13 @@ enum class DType : uint8_t {
 
 bool isFloat(DType type);
 bool isFp8(DType type);
-/// Whether there are values of it: not of the 8-bit floats of other makers.
+/// True if values of the type exist; false for the types after Fp8E5.
 bool hasValues(DType type);
 bool isInt(DType type); // Int1 too
 /// Int1 counts as unsigned, as under Triton.
 bool isSigned(DType type);
 unsigned bitWidth(DType type);
-/// Of a float: bits of its fraction, and what is added to its exponent.
+/// Return the fraction bits and the exponent bias of a float.
 unsigned fractionBits(DType type);
 int exponentBias(DType type);
 /// 0 bool, 1 integer, 2 float: the kinds of the promotion rules.
@@ -60,13 +60,13 @@ int kindOf(DType type);
 std::string_view nameOf(DType type);
 /// Accepts every spelling: fp32 float32 i32 int32 u8 uint8 i1 int1 bf16 ...
 std::optional<DType> parseDType(std::string_view text);
-/// The integer of that width and sign, if there is one.
+/// Returns the integer dtype of that width and sign; nullopt if none exists.
 std::optional<DType> intOfWidth(unsigned bits, bool isSigned);
 /// Inclusive range of an integer dtype.
 __int128 minOf(DType type);
 __int128 maxOf(DType type);
 
-/// What one element is: a number, or a pointer to one.
+/// The type of an element: a number, or a pointer to one.
 struct Element {
   DType dtype = DType::Int32;
   bool isPointer = false;
