@@ -1,4 +1,4 @@
-// compiler/semantics/Quote.h - the user's own text in hints.
+// compiler/semantics/Quote.h - quotes the user's source text in hints.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //

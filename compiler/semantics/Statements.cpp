@@ -159,7 +159,8 @@ void Lowering::visitAssert(const language::Assert &stmt) {
   builtin.emit(bound);
 }
 
-// An arm that is not taken may raise; what is reached ends the compilation.
+// Fails the compilation at a `raise` that the visitor reaches. The visitor does
+// not visit an arm whose condition is known to be false.
 void Lowering::visitRaise(const language::Raise &stmt) {
   std::string text = "`raise` is reached";
   auto *error = stmt.value ? stmt.value->as<language::Call>() : nullptr;

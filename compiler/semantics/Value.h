@@ -89,7 +89,7 @@ struct BuiltinRef {
   std::shared_ptr<Value> self; // of a method; else null
 };
 
-/// tl.make_block_ptr: never a value of the IR, only its parts are.
+/// The result of tl.make_block_ptr. Only its members are values of the IR.
 struct BlockPointer {
   Tensor base;
   std::vector<Tensor> shape, strides, offsets; // int64 each
@@ -120,8 +120,8 @@ struct Dict {
   const Value *find(const Value &key) const;
 };
 
-/// No tuple may hold more, counted in depth: one that a loop doubles would take
-/// all memory.
+/// Limit on the values of a tuple, nested ones included. Otherwise a loop that
+/// doubles a tuple would exhaust memory.
 inline constexpr size_t kMaxTupleSize = 100000;
 
 /// range / tl.range / tl.static_range, legal only after `in` of a `for`.
@@ -159,7 +159,7 @@ public:
   static Value tuple(std::vector<Value> values);
   /// A tuple with the names of `like`, if it has any.
   static Value tupleLike(const Value &like, std::vector<Value> values);
-  /// One whose values have the names of the class's fields.
+  /// Returns a tuple whose values have the names of the class's fields.
   static Value namedTuple(const language::FunctionDef &fields,
                           std::vector<Value> values);
   const language::FunctionDef *tupleFields() const;
@@ -191,7 +191,7 @@ public:
     return held ? held->get() : nullptr;
   }
   bool isNone() const { return constant() && constant()->isNone(); }
-  /// Holds at least one run-time value.
+  /// True if the value contains at least one run-time value.
   bool isDynamic() const;
 
   /// 1, and of a tuple that of all it holds: what walking over it costs.
@@ -211,10 +211,11 @@ void flatten(const Value &value, std::vector<mlir::Value> &parts);
 Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
               size_t &next);
 
-/// Same structure, same types, same constants: what a merge of two paths needs.
+/// True for the same structure, types and constants: values of two paths can
+/// then merge.
 bool sameType(const Value &a, const Value &b);
 
-/// The very same value: equal IR parts as well.
+/// True for the same value: the run-time parts are equal, too.
 bool sameParts(const Value &a, const Value &b);
 
 } // namespace tessera::semantics

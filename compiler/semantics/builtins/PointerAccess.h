@@ -17,7 +17,7 @@ struct PointerAccess {
   mlir::Value mask, other; // null, or of the pointers' shape
 };
 
-/// How elements of `element` lie in memory: booleans as bytes.
+/// Returns the type of `element` in memory: a byte for a boolean.
 Element stored(Element element);
 
 /// NaN or 0, as they are stored, for every pointer. NaN is of floats only.
@@ -42,7 +42,8 @@ PointerAccess accessOf(Emitter &emit, const BlockPointer &pointer,
 Tensor loadFrom(Emitter &emit, const PointerAccess &access,
                 tile::LoadCacheAttr cache, tile::EvictionAttr eviction,
                 bool isVolatile);
-/// Casts to the type of the memory; the shapes are equal.
+/// Stores `value`, which must have the shape of the pointers, cast to the type
+/// in memory.
 void storeTo(Emitter &emit, const PointerAccess &access, Tensor value,
              tile::StoreCacheAttr cache, tile::EvictionAttr eviction);
 
