@@ -14,6 +14,7 @@
 #include "trainer/parallel/Launcher.h"
 #include "trainer/settings/Config.h"
 #include "trainer/settings/Document.h"
+#include "trainer/settings/NsaVibe.h"
 #include "trainer/settings/Plan.h"
 
 #include <CLI/CLI.hpp>
@@ -395,6 +396,14 @@ int main(int argc, char **argv) {
   ExportVerb exported(app);
   ConfigVerb config(app);
   CheckPatternVerb checkPattern(app);
+  try {
+    // CLI11 would name the first of them alone, without our setting for it.
+    if (argc > 1 && std::string(argv[1]) == "train")
+      trainer::refuseFlagsOfNsaVibe({argv + 2, argv + argc});
+  } catch (const Error &e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return 1;
+  }
   CLI11_PARSE(app, argc, argv);
 
   try {

@@ -51,6 +51,53 @@ protected:
   }
 };
 
+/// A run that an earlier version made from a file for nsa-vibe.
+TEST_F(Resume, AFileForNsaVibeDoesNotChangeTheModelOfAnOlderRun) {
+  folder.write("theirs.yaml", "runtime: {use_flash: false}\n");
+  const std::vector<std::string> file = {"--config",
+                                         folder.file("theirs.yaml")};
+  const std::vector<std::string> keep = {"model.mlp=relu2", "nsa.gate=sigmoid",
+                                         "nsa.gate_input=x"};
+  const auto with = [&](const std::vector<std::string> &more) {
+    std::vector<std::string> all = file;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  makeUnfinished("older", with(keep));
+  const auto before = contents("older");
+  const CommandResult refused = run("older", file);
+  expectRefused(refused, "has another model than nsa-vibe's");
+  EXPECT_NE(refused.errors.find(
+                "add model.mlp=relu2 nsa.gate=sigmoid nsa.gate_input=x"),
+            std::string::npos)
+      << refused.errors;
+  EXPECT_EQ(contents("older"), before);
+  const CommandResult resumed = run("older", with(keep));
+  expectFine(resumed);
+  EXPECT_NE(resumed.errors.find("for these differences"), std::string::npos)
+      << resumed.errors;
+  // The run is finished now.
+  expectRefused(run("older", file), "has another model than nsa-vibe's");
+  // Without gates only the MLP counts.
+  makeUnfinished("dense", with({"attention=dense", "model.mlp=relu2"}));
+  const CommandResult dense = run("dense", with({"attention=dense"}));
+  expectRefused(dense, "has another model than nsa-vibe's");
+  EXPECT_EQ(dense.errors.find("nsa.gate="), std::string::npos) << dense.errors;
+}
+
+/// All flags of nsa-vibe at once, with a setting for each.
+TEST_F(Resume, FlagsOfNsaVibeAreExplained) {
+  const CommandResult result =
+      runCommand({TESSERA_TRAIN, "train", "--seq-len", "2048", "--no-gc",
+                  "--lr=3e-4", "--dataset", "synthetic"},
+                 std::chrono::seconds(60));
+  expectRefused(result, "--seq-len, --no-gc, --lr, --dataset");
+  for (const char *part :
+       {"train.seq_len=2048", "runtime.gradient_checkpointing=false",
+        "train.lr=3e-4", "data.source=synthetic"})
+    EXPECT_NE(result.errors.find(part), std::string::npos) << result.errors;
+}
+
 TEST_F(Resume, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   expectFine(run("straight"));
   makeUnfinished("damaged");

@@ -13,6 +13,7 @@
 #include "trainer/optim/Schedule.h"
 #include "trainer/settings/AttentionSettings.h"
 #include "trainer/settings/Config.h"
+#include "trainer/settings/NsaVibe.h"
 #include "trainer/settings/Setting.h"
 
 #include <fmt/format.h>
@@ -202,6 +203,13 @@ void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
                     const std::string &dataHash, const Say &say) {
   const Config earlier = earlierConfig(checkpoint);
   const std::string made = checkpoint.folder + " was made with ";
+  if (const std::string keep = settingsThatKeepModel(earlier, config);
+      !keep.empty())
+    throw Error(fmt::format("{} has another model than nsa-vibe's, which {} "
+                            "asks for: it was made with {}",
+                            checkpoint.folder, config.nsaVibeFile, keep),
+                fmt::format("add {} to the command line to keep its model; {}",
+                            keep, startOver));
   if (const std::string other = differenceFrom(earlier, config); !other.empty())
     throw Error(made + other, attentionDifference(earlier, config).empty()
                                   ? startOver

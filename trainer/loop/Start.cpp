@@ -19,6 +19,7 @@
 #include "trainer/parallel/StateShards.h"
 #include "trainer/settings/AttentionSettings.h"
 #include "trainer/settings/Config.h"
+#include "trainer/settings/NsaVibe.h"
 #include "trainer/settings/Setting.h"
 
 #include <algorithm>
@@ -76,6 +77,16 @@ StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
                                          KeptKernels::WhereMissing);
   Config now = config;
   takeFrom(earlier, now);
+  if (const std::string keep = settingsThatKeepModel(earlier, now);
+      !keep.empty())
+    throw Error(fmt::format("the finished run in {} has another model than "
+                            "nsa-vibe's, which {} asks for: it was made with "
+                            "{}",
+                            config.out, config.nsaVibeFile, keep),
+                fmt::format("add {} to the command line to keep its model; "
+                            "resume=never starts over in this folder; "
+                            "out=FOLDER uses another",
+                            keep));
   if (sameSettings(earlier, now))
     return {std::nullopt, true};
   if (!given || config.steps == *steps)

@@ -78,7 +78,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   AdamW optimizer(model.parameters(), config, shardOf(config, parallel));
   say(modelLine(config, model));
   for (const std::string &warning :
-       {scheduleWarning(config), nsaVibeWarning(config)})
+       {scheduleWarning(config), nsaVibeLine(config)})
     if (!warning.empty())
       say(warning);
   Progress progress =

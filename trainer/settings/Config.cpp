@@ -277,6 +277,9 @@ Config parseConfig(const std::string &text, const std::string &name,
       std::any_of(entries.begin(), entries.end(), [](const auto &entry) {
         return isNameOfNsaVibe(entry.second.name);
       });
+  if (forNsaVibe)
+    for (const auto &[key, value] : modelOfNsaVibe())
+      entries.insert({key, {value, originAsNsaVibe(name), key}});
   for (const VariableSetting &v : settingsOf(environment))
     entries[v.key] = {v.text, "environment " + v.variable, v.key};
   addOverrides(entries, overrides);

@@ -491,7 +491,7 @@ std::string planText(const Config &c, const Plan &plan) {
       "micro-batch{}), {} tokens in all\n",
       c.steps, c.tokensPerStep(), c.sequencesPerStep(), c.sequenceLength,
       c.accumulate, c.accumulate == 1 ? "" : "es", c.steps * c.tokensPerStep());
-  for (const std::string &warning : {scheduleWarning(c), nsaVibeWarning(c)})
+  for (const std::string &warning : {scheduleWarning(c), nsaVibeLine(c)})
     if (!warning.empty())
       text += warning + "\n";
   text += "kernels:";

@@ -23,12 +23,50 @@ constexpr const char *prefix = "NSA_";
 struct Fulfilled {
   const char *name, *value;
 };
-constexpr Fulfilled fulfilled[] = {
-    {"NSA_PREFILL_BATCHED", "1"},   {"NSA_SEL_RANGES_V2", "1"},
-    {"NSA_USE_FA2", "0"},           {"NSA_USE_FA2_WIN", "0"},
-    {"NSA_USE_FA2_CMP", "0"},       {"NSA_USE_TRITON_SEL", "0"},
-    {"NSA_SEL_CUDA", "0"},          {"NSA_NO_GC", "0"},
-    {"NSA_FORCE_UNIFORM_GATE", "0"}};
+constexpr Fulfilled fulfilled[] = {{"NSA_PREFILL_BATCHED", "1"},
+                                   {"NSA_SEL_RANGES_V2", "1"},
+                                   {"NSA_USE_FA2", "0"},
+                                   {"NSA_USE_FA2_WIN", "0"},
+                                   {"NSA_USE_FA2_CMP", "0"},
+                                   {"NSA_USE_TRITON_SEL", "0"},
+                                   {"NSA_SEL_CUDA", "0"},
+                                   {"NSA_NO_GC", "0"},
+                                   {"NSA_FORCE_UNIFORM_GATE", "0"},
+                                   {"NSA_DDP_STATIC_GRAPH", "0"},
+                                   {"NSA_DDP_STATIC_GRAPH", "1"},
+                                   {"NSA_DDP_FIND_UNUSED", "0"}};
+
+/// Variables with a value that turns a setting to another one.
+struct Switch {
+  const char *name, *on, *key, *value;
+};
+constexpr Switch switches[] = {
+    {"NSA_NO_GC", "1", "runtime.gradient_checkpointing", "false"},
+    {"NSA_FORCE_UNIFORM_GATE", "1", "nsa.force_gate", "uniform"},
+    {"NSA_NVTX", "1", "runtime.nvtx", "true"},
+    {"NSA_NVTX", "0", "runtime.nvtx", "false"}};
+
+/// Why other values of these have no effect, and what to do.
+struct Explanation {
+  const char *name, *text;
+};
+constexpr Explanation explanations[] = {
+    {"NSA_DDP_STATIC_GRAPH",
+     "processes exchange gradients in one order in every step"},
+    {"NSA_DDP_FIND_UNUSED",
+     "every parameter has a gradient in every step, so that a search for "
+     "unused ones would find none"},
+    {"NSA_SEL_RANGES_V2",
+     "ranges of keys are not built: kernels read the numbers of blocks"},
+    {"NSA_NO_GC", "it takes 0 or 1, for runtime.gradient_checkpointing=false"},
+    {"NSA_NVTX", "it takes 0 or 1, for runtime.nvtx"}};
+
+/// "true", "yes" and "on" mean "1" in nsa-vibe.
+std::string plainValue(const std::string &value) {
+  if (value == "true" || value == "yes" || value == "on")
+    return "1";
+  return value == "false" || value == "no" || value == "off" ? "0" : value;
+}
 
 bool isFulfilled(const std::string &name, const std::string &value) {
   return std::any_of(
@@ -37,37 +75,56 @@ bool isFulfilled(const std::string &name, const std::string &value) {
       });
 }
 
-[[noreturn]] void refuse(const std::string &name, const std::string &value) {
-  std::vector<std::string> known = {"NSA_NO_GC"};
+const Switch *findSwitch(const std::string &name, const std::string &value) {
+  for (const Switch &s : switches)
+    if (name == s.name && value == s.on)
+      return &s;
+  return nullptr;
+}
+
+/// What to do about a variable without effect.
+std::string adviceFor(const std::string &name) {
+  for (const Explanation &e : explanations)
+    if (name == e.name)
+      return fmt::format("unset {}: {}", name, e.text);
+  std::vector<std::string> known;
+  for (const Switch &s : switches)
+    known.push_back(s.name);
   for (const Setting &s : settingsTable())
     if (!s.variable.empty())
       known.push_back(s.variable);
   const std::string nearest = nearestName(name, known);
-  throw Error(
-      fmt::format("environment: {}={} has no effect here", name, value),
-      nearest.empty() || nearest == name
-          ? fmt::format("unset {}; docs/settings.md has the variables "
-                        "that count",
-                        name)
-          : fmt::format("did you mean {}? Else unset {}", nearest, name));
+  return nearest.empty() || nearest == name
+             ? fmt::format("unset {}; docs/settings.md has the variables that "
+                           "count",
+                           name)
+             : fmt::format("did you mean {}? Else unset {}", nearest, name);
 }
 
 } // namespace
 
 std::vector<VariableSetting> settingsOf(const Environment &environment) {
   std::vector<VariableSetting> found;
+  std::string refused, advice;
   for (const auto &[name, value] : environment) {
     if (!name.starts_with(prefix))
       continue;
+    const std::string plain = plainValue(value);
     if (const Setting *twin = findTwin(name))
       found.push_back({twin->key, value, name});
-    else if (name == "NSA_NO_GC" && value == "1")
-      found.push_back({"runtime.gradient_checkpointing", "false", name});
-    else if (name == "NSA_FORCE_UNIFORM_GATE" && value == "1")
-      found.push_back({"nsa.force_gate", "uniform", name});
-    else if (!isFulfilled(name, value))
-      refuse(name, value);
+    else if (const Switch *s = findSwitch(name, plain))
+      found.push_back({s->key, s->value, name});
+    else if (!isFulfilled(name, plain)) {
+      refused +=
+          fmt::format("{}{}={}", refused.empty() ? "" : ", ", name, value);
+      advice += (advice.empty() ? "" : "; ") + adviceFor(name);
+    }
   }
+  if (!refused.empty())
+    throw Error(
+        fmt::format("environment: {} {} no effect here", refused,
+                    refused.find(", ") == std::string::npos ? "has" : "have"),
+        advice);
   return found;
 }
 

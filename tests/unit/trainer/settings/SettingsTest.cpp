@@ -9,6 +9,7 @@
 #include "support/File.h"
 #include "trainer/settings/Document.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -323,35 +324,139 @@ TEST(Settings, ConfigsOfThePythonSystemAreThereWithTheirMeaning) {
             1);
 }
 
-// A file for nsa-vibe is read as it is; what its model would have been where
-// the file says nothing is named.
-TEST(Settings, AFileForNsaVibeNamesEachDifference) {
+// A file for nsa-vibe trains nsa-vibe's model; what is still different is named
+// in one line.
+TEST(Settings, AFileForNsaVibeHasItsModel) {
   const std::string file = "model: {dim: 64, n_layers: 1, n_heads: 4}\n"
                            "nsa: {phi: avg}\n"
                            "runtime: {use_flash: false}\n"
                            "train: {steps: 3, save_every: 0}\n";
-  const auto warning = [](const std::string &text,
-                          const std::vector<std::string> &overrides) {
-    return nsaVibeWarning(parseConfig(text, "theirs.yaml", overrides, {}, 1));
+  const Config theirs = parseConfig(file, "theirs.yaml", {});
+  EXPECT_EQ(theirs.model.mlp, models::MlpKind::Silu);
+  EXPECT_EQ(theirs.model.gateMode, models::GateMode::Softmax);
+  EXPECT_EQ(theirs.model.gateInput, models::GateInput::QueryMean);
+  EXPECT_EQ(theirs.origins.at("nsa.gate"), "theirs.yaml as nsa-vibe reads it");
+  // What the user writes is stronger.
+  const Config own = parseConfig(file + "model.mlp: swiglu\n", "theirs.yaml",
+                                 {"nsa.gate=sigmoid"});
+  EXPECT_EQ(own.model.mlp, models::MlpKind::SwiGlu);
+  EXPECT_EQ(own.model.gateMode, models::GateMode::Sigmoid);
+  EXPECT_EQ(own.model.gateInput, models::GateInput::QueryMean);
+  // Other files keep the defaults.
+  const Config ours = parseConfig("train: {steps: 3}\n", "ours.yaml", {});
+  EXPECT_EQ(ours.model.mlp, models::MlpKind::SquaredRelu);
+  EXPECT_EQ(nsaVibeLine(ours), "");
+}
+
+TEST(Settings, AFileForNsaVibeNamesEachDifference) {
+  const auto line = [](const std::string &text,
+                       const std::vector<std::string> &overrides) {
+    return nsaVibeLine(parseConfig(text, "theirs.yaml", overrides));
   };
-  EXPECT_EQ(
-      warning(file, {}),
-      "WARNING: theirs.yaml is a file for nsa-vibe, which trains another model "
-      "where the file says nothing: model.mlp is relu2 (nsa-vibe: silu), "
-      "nsa.gate is sigmoid (nsa-vibe: softmax), nsa.gate_input is x (nsa-vibe: "
-      "q_mean), train.beta2 is 0.95 (nsa-vibe: 0.999); docs/training.md lists "
-      "the differences");
-  const std::string folder = "train: {out_dir: runs/x, weight_decay: 0.01}\n";
-  EXPECT_NE(warning(folder, {})
-                .find("train.save_every is 200 (nsa-vibe: 0), "
-                      "train.weight_decay is for matrices"),
-            std::string::npos)
-      << warning(folder, {});
-  // What is given is not named, whatever it is.
-  EXPECT_EQ(warning(file, {"model.mlp=silu", "nsa.gate=sigmoid",
-                           "nsa.gate_input=q_mean", "train.beta2=0.98"}),
-            "");
-  EXPECT_EQ(warning("train: {steps: 3}\n", {}), "");
+  const std::string file = "train: {out_dir: runs/x, weight_decay: 0.01}\n";
+  const std::string plain = line(file, {});
+  EXPECT_EQ(std::count(plain.begin(), plain.end(), '\n'), 0);
+  for (const char *part :
+       {"theirs.yaml is a file for nsa-vibe and trains its model",
+        "train.beta2 is 0.95 (nsa-vibe: 0.999)",
+        "train.save_every is 200 (nsa-vibe: 0)",
+        "train.weight_decay is for matrices", "rotary positions",
+        "train.steps counts updates", "first weights",
+        "docs/training/nsa-vibe.md"})
+    EXPECT_TRUE(has(plain, part)) << part << ": " << plain;
+  EXPECT_FALSE(has(plain, "model.mlp")) << plain;
+  const std::string other =
+      line(file, {"model.mlp=relu2", "nsa.gate=sigmoid", "nsa.gate_input=x",
+                  "model.tied_head=true", "nsa.phi=conv", "model.mlp_dim=64",
+                  "attention=dense"});
+  for (const char *part :
+       {"model.mlp is relu2 (nsa-vibe: silu)",
+        "nsa.gate is sigmoid (nsa-vibe: softmax)",
+        "nsa.gate_input is x (nsa-vibe: q_mean)",
+        "model.tied_head is true (nsa-vibe: false)",
+        "nsa.phi is conv (nsa-vibe: avg)", "model.mlp_dim is 64",
+        "attention is dense (nsa-vibe: nsa)"})
+    EXPECT_TRUE(has(other, part)) << part << ": " << other;
+}
+
+// A checkpoint of an earlier version has the other model.
+TEST(Settings, AFileForNsaVibeDoesNotTakeAnotherModelFromACheckpoint) {
+  const Config earlier = configFromJson(
+      {{"model.mlp", "relu2"}, {"nsa.gate", "sigmoid"}}, "state.json");
+  Config now = parseConfig("train: {out_dir: runs/x}\n", "theirs.yaml", {});
+  takeFrom(earlier, now);
+  EXPECT_EQ(now.model.mlp, models::MlpKind::Silu);
+  EXPECT_EQ(settingsThatKeepModel(earlier, now),
+            "model.mlp=relu2 nsa.gate=sigmoid nsa.gate_input=x");
+  Config kept =
+      parseConfig("train: {out_dir: runs/x}\n", "theirs.yaml",
+                  {"model.mlp=relu2", "nsa.gate=sigmoid", "nsa.gate_input=x"});
+  takeFrom(earlier, kept);
+  EXPECT_EQ(settingsThatKeepModel(earlier, kept), "");
+}
+
+TEST(Settings, AllFlagsOfNsaVibeAreExplainedAtOnce) {
+  const auto hints = [](const std::vector<std::string> &arguments) {
+    try {
+      refuseFlagsOfNsaVibe(arguments);
+    } catch (const Error &e) {
+      return e.message + " / " + e.hint;
+    }
+    return std::string("accepted");
+  };
+  const std::string all = hints({"--config",
+                                 "x.yaml",
+                                 "--seq-len",
+                                 "64",
+                                 "--batch-size=8",
+                                 "--accum-batches",
+                                 "2",
+                                 "--no-gc",
+                                 "--steps",
+                                 "7",
+                                 "--resume",
+                                 "old.pt",
+                                 "--dataset",
+                                 "synthetic",
+                                 "--ddp",
+                                 "1",
+                                 "--precision",
+                                 "bf16",
+                                 "--lr",
+                                 "1e-3"});
+  for (const char *part :
+       {"--seq-len", "train.seq_len=64", "--batch-size", "train.batch_size=8",
+        "train.accumulate_grad_batches=2", "--no-gc",
+        "runtime.gradient_checkpointing=false", "train.steps=7", "--resume",
+        "train.init_from=old.pt", "data.source=synthetic", "--nproc",
+        "runtime.precision=bf16", "train.lr=1e-3"})
+    EXPECT_TRUE(has(all, part)) << part << ": " << all;
+  EXPECT_TRUE(has(hints({"--steps"}), "train.steps=N"));
+  EXPECT_EQ(hints({"--config", "--dry-run", "train.steps=3"}), "accepted");
+}
+
+TEST(Settings, AllVariablesOfNsaVibeAreExplainedAtOnce) {
+  const std::string all = refusal("", {},
+                                  {{"NSA_DDP_STATIC_GRAPH", "2"},
+                                   {"NSA_DDP_FIND_UNUSED", "1"},
+                                   {"NSA_SEL_RANGES_V2", "0"},
+                                   {"NSA_NO_GC", "maybe"},
+                                   {"NSA_STOPGRAD_GATES", "1"}});
+  for (const char *part :
+       {"NSA_DDP_STATIC_GRAPH=2", "NSA_DDP_FIND_UNUSED=1",
+        "NSA_SEL_RANGES_V2=0", "NSA_NO_GC=maybe", "NSA_STOPGRAD_GATES=1",
+        "every parameter has a gradient", "ranges of keys are not built",
+        "runtime.gradient_checkpointing"})
+    EXPECT_TRUE(has(all, part)) << part << ": " << all;
+  const Config c = parseConfig("", "x", {},
+                               {{"NSA_NVTX", "1"},
+                                {"NSA_NO_GC", "true"},
+                                {"NSA_DDP_STATIC_GRAPH", "1"},
+                                {"NSA_DDP_FIND_UNUSED", "0"},
+                                {"NSA_SEL_RANGES_V2", "1"}});
+  EXPECT_TRUE(c.nvtx);
+  EXPECT_EQ(c.model.recompute, models::Recompute::None);
+  EXPECT_EQ(c.origins.at("runtime.nvtx"), "environment NSA_NVTX");
 }
 
 // Which part of a batch a process gets is that of the processes there are now.
