@@ -155,7 +155,8 @@ def memory(context):
     return {"ours": math.log(took[LENGTHS[1]] / took[LENGTHS[0]]) / math.log(LENGTHS[1] / LENGTHS[0]), "mebibytes": took}
 
 
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul", "aten::linear", "aten::_addmm_activation")
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul", "aten::linear", "aten::_addmm_activation",
+            "tessera_internal::product")
 
 
 def largest_other(trace):

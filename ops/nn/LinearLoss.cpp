@@ -153,7 +153,7 @@ Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
     if (first == 0) {
       productOut(dw, dl.t(), part(h));
     } else if (!rounds) {
-      dw.add_(product(dl.t(), part(h)));
+      addProduct(dw, dl.t(), part(h));
     } else {
       if (!wide.defined())
         wide = dw.to(at::kFloat);

@@ -9,8 +9,10 @@
 #include "runtime/device/cpu/Parallel.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 #include <algorithm>
+#include <functional>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -29,23 +31,35 @@ static int64_t rowsOfBand(int64_t m, int64_t k, int64_t n) {
                     most);
 }
 
-void productOut(const at::Tensor &out, const at::Tensor &a,
-                const at::Tensor &b) {
+// Calls run(first, count) for every band of rows of the product of a and b.
+static void
+forBands(const at::Tensor &a, const at::Tensor &b,
+         const std::function<void(int64_t first, int64_t count)> &run) {
   at::AutoDispatchBelowADInplaceOrView below;
   const int64_t m = a.size(0), rows = rowsOfBand(m, a.size(1), b.size(1));
-  if (!a.is_cpu() || m <= rows) {
-    at::Tensor all = out;
-    at::mm_out(all, a, b);
-    return;
-  }
+  if (!a.is_cpu() || m <= rows)
+    return run(0, m);
   runTasks((m + rows - 1) / rows, [&](int64_t begin, int64_t end) {
     at::AutoDispatchBelowADInplaceOrView inside;
     useOneTorchThread();
-    for (int64_t band = begin; band < end; ++band) {
-      const int64_t first = band * rows, count = std::min(rows, m - first);
-      at::Tensor part = out.narrow(0, first, count);
-      at::mm_out(part, a.narrow(0, first, count), b);
-    }
+    for (int64_t band = begin; band < end; ++band)
+      run(band * rows, std::min(rows, m - band * rows));
+  });
+}
+
+void productOut(const at::Tensor &out, const at::Tensor &a,
+                const at::Tensor &b) {
+  forBands(a, b, [&](int64_t first, int64_t count) {
+    at::Tensor part = out.narrow(0, first, count);
+    at::mm_out(part, a.narrow(0, first, count), b);
+  });
+}
+
+void addProduct(const at::Tensor &sum, const at::Tensor &a,
+                const at::Tensor &b) {
+  forBands(a, b, [&](int64_t first, int64_t count) {
+    at::Tensor part = sum.narrow(0, first, count);
+    at::addmm_out(part, part, a.narrow(0, first, count), b);
   });
 }
 

@@ -18,6 +18,11 @@ namespace tessera::runtime {
 void productOut(const at::Tensor &out, const at::Tensor &a,
                 const at::Tensor &b);
 
+/// Adds a [M, K] times b [K, N] to `sum` [M, N] in the same way, without memory
+/// for the product.
+void addProduct(const at::Tensor &sum, const at::Tensor &a,
+                const at::Tensor &b);
+
 /// Returns a [M, K] times b [K, N] in new memory.
 at::Tensor product(const at::Tensor &a, const at::Tensor &b);
 

@@ -110,13 +110,14 @@ class TestMemory:
         from cpu import programs
         held = bytearray(os.urandom(1 << 20)) * 1024  # more than what the rows below take
         context = types.SimpleNamespace(library=BUILD / "lib/libtessera_torch.so")
-        with mock.patch.object(programs, "LENGTHS", (512, 2048)):
+        with mock.patch.object(programs, "LENGTHS", (512, 8192)):
             found = programs.memory(context)
         assert len(held) == 1 << 30
         # o, lse and the gradients of q, k, v alone: 8 query heads and 2 x 4 heads of keys of 64 in fp32.
-        assert found["mebibytes"][2048] > 3 * 2048 * 8 * 64 * 4 / 2 ** 20
-        assert found["mebibytes"][2048] < 512  # code and pools that the first launch brings are about 40
-        assert found["mebibytes"][2048] > found["mebibytes"][512]
+        assert found["mebibytes"][8192] > 3 * 8192 * 8 * 64 * 4 / 2 ** 20
+        assert found["mebibytes"][8192] < 512
+        # Code and pools that the first launch brings are 40 to 80, more if a kernel is compiled.
+        assert found["mebibytes"][8192] > found["mebibytes"][512]
 
 
 class TestRun:

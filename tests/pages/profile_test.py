@@ -11,7 +11,8 @@ import time
 from page_data import ROOT, read_page, run
 
 TINY = ["profile", "--config", "configs/sim_smoke.yaml", "train.steps=100"]
-PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::addbmm", "aten::mv", "aten::addmv", "aten::dot"}
+PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::addbmm", "aten::mv", "aten::addmv", "aten::dot",
+            "tessera_internal::product"}
 
 
 def near(a, b, bound=1e-6):

@@ -72,9 +72,10 @@ std::vector<TimeSpan> spansOf(const Json &events) {
 }
 
 bool isProduct(const TimeSpan &span) {
-  static const std::array<std::string_view, 8> names = {
-      "aten::mm",     "aten::addmm", "aten::bmm",   "aten::baddbmm",
-      "aten::addbmm", "aten::mv",    "aten::addmv", "aten::dot"};
+  static const std::array<std::string_view, 9> names = {
+      "aten::mm",      "aten::addmm",  "aten::bmm",
+      "aten::baddbmm", "aten::addbmm", "aten::mv",
+      "aten::addmv",   "aten::dot",    "tessera_internal::product"};
   return std::find(names.begin(), names.end(), span.name) != names.end();
 }
 

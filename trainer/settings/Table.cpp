@@ -96,7 +96,7 @@ std::vector<Setting> runSettings() {
                        "CPU threads; with kernels=torch the results depend on "
                        "their number")
           .range(1, 1024)
-          .free(),
+          .announced(),
       SettingEntry::of("panel", MEMBER(panel),
                        "time NSA against SDPA at the end")
           .free(),

@@ -72,8 +72,8 @@ private:
   const unsigned forksAtStart;
   std::atomic<bool> running{false}, stopping{false};
 
-  // Items nobody has taken are counted down in `open`. Whoever takes one may
-  // read `body` and `total` until it has counted down `unfinished`.
+  // `open` counts the items that no thread has taken. A thread that takes one
+  // may read `body` and `total` until it decrements `unfinished`.
   const Body *body = nullptr;
   int64_t total = 0;
   alignas(64) std::atomic<int64_t> open{0};
