@@ -1,4 +1,4 @@
-// codegen/gpu/lower/Address.cpp - pointers plus offsets, in the cheapest order.
+// codegen/gpu/lower/Address.cpp - adds offsets to the pointers of a tile.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/Address.h"
@@ -12,14 +12,14 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// offset * size of step, offset a number of at most 64 bits.
+// The byte offset `offset` * size of `step`. `offset` has at most 64 bits.
 struct Term {
   llvm::Type *step;
   llvm::Value *offset;
   auto operator<=>(const Term &) const = default;
 };
 
-// base + sum of terms + bytes.
+// The address base + sum of terms + bytes.
 struct Sum {
   llvm::Value *base = nullptr;
   llvm::SmallVector<Term, 4> terms;
@@ -32,8 +32,8 @@ static int64_t sizeOf(llvm::Type *step) {
   return int64_t(step->getIntegerBitWidth() / 8);
 }
 
-// Adds offset * size of step; the constant part of an offset that cannot
-// overflow goes to `bytes`.
+// Adds `offset` * size of `step` to `sum`. A constant addend of the offset goes
+// to `bytes` if the addition has nsw or 64 bits: the 64-bit sum is the same.
 static void add(Sum &sum, llvm::Type *step, llvm::Value *offset) {
   if (auto *wide = llvm::dyn_cast<llvm::SExtInst>(offset))
     offset = wide->getOperand(0);
@@ -51,7 +51,8 @@ static void add(Sum &sum, llvm::Type *step, llvm::Value *offset) {
     sum.terms.push_back({step, offset});
 }
 
-// A pointer as addOffsets left it, or any other.
+// Splits a chain of GEPs, as addOffsets() emits them, into base and terms. Any
+// other pointer becomes the base.
 static Sum sumOf(llvm::Value *pointer) {
   llvm::SmallVector<llvm::GetElementPtrInst *, 4> chain;
   while (auto *inner = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer)) {

@@ -1,4 +1,4 @@
-// codegen/gpu/lower/Address.h - pointers plus offsets, in the cheapest order.
+// codegen/gpu/lower/Address.h - adds offsets to the pointers of a tile.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,13 +7,13 @@
 
 namespace tessera::codegen::gpu {
 
-/// pointers[i] + offsets[i] * size of `step`, as the language defines it: the
-/// offset is extended to 64 bits, sums wrap in 64 bits.
+/// Returns pointers[i] + offsets[i] * size of `step` for each register i. As
+/// the language defines, offsets are sign-extended to 64 bits and sums wrap.
 ///
-/// A tile's address is a sum: of the tensor, the tile, the row, the column. Its
-/// order is free, so what all registers share is added first, once, then what
-/// some share, and constants last: they become part of the instruction. 16 rows
-/// of 8 columns take 16 additions instead of 128.
+/// A tile's address is the sum of tensor, tile, row and column offsets, in any
+/// order. Terms that more registers share are added first, once for all of
+/// them. Constants come last, because load and store instructions include them.
+/// 16 rows of 8 columns take 16 additions instead of 128.
 Registers addOffsets(Emitter &e, llvm::Type *step,
                      llvm::ArrayRef<llvm::Value *> pointers,
                      llvm::ArrayRef<llvm::Value *> offsets);

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 
 namespace {
-// One phi a register of the carried values.
+// One phi for each register of the carried values.
 class Phis {
 public:
   Phis(Emitter &e, TypeRange types) {
@@ -34,16 +34,16 @@ static llvm::BasicBlock *newBlock(Emitter &e, const char *name) {
   return llvm::BasicBlock::Create(e.b.getContext(), name, e.function);
 }
 
-// lower, lower + step, ... below upper, where a sum may not fit into the type:
-// whether there is another iteration is decided before the counter moves.
+// Emits a loop over lower, lower + step, ... below upper. The sum counter +
+// step may overflow, so the loop tests counter < upper - step before it adds.
 static void emitFor(Emitter &e, scf::ForOp loop) {
   llvm::Value *lower = e.scalar(loop.getLowerBound());
   llvm::Value *upper = e.scalar(loop.getUpperBound());
   llvm::Value *step = e.scalar(loop.getStep());
   Registers init = e.flatten(loop.getInitArgs());
   llvm::Type *type = lower->getType();
-  // upper - step, or the least number: nothing is below that. Steps are at
-  // least 1.
+  // upper - step, or the least number of the type if that overflows: no counter
+  // is below it. Steps are at least 1.
   llvm::Value *least = llvm::ConstantInt::get(
       type, llvm::APInt::getSignedMinValue(type->getIntegerBitWidth()));
   llvm::Value *last =
@@ -60,7 +60,7 @@ static void emitFor(Emitter &e, scf::ForOp loop) {
   e.unflatten(loop.getRegionIterArgs(), carried.values());
   e.emitBlock(*loop.getBody());
   Registers next = e.flatten(loop.getBody()->getTerminator()->getOperands());
-  // It is used where there is another iteration only, so it does not wrap.
+  // Only a next iteration uses the sum, and then it does not overflow.
   llvm::Value *increased = e.b.CreateNSWAdd(counter, step);
   auto *latch = e.b.GetInsertBlock();
   e.b.CreateCondBr(e.b.CreateICmpSLT(counter, last), body, exit);

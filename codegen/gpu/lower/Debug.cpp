@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-// A generic pointer to constant text.
+// Returns a generic pointer to constant text.
 static llvm::Value *text(Emitter &e, const std::string &content) {
   llvm::Value *global =
       e.b.CreateGlobalString(content, "tessera_text", kGlobal);
@@ -32,7 +32,7 @@ static std::string escaped(StringRef text) {
 }
 
 namespace {
-// How one value is shown: a conversion of printf and what it takes.
+// The printf conversion for a value and the type of its argument.
 struct Shown {
   std::string conversion;
   llvm::Type *type;
@@ -76,7 +76,7 @@ static llvm::Value *argument(Emitter &e, llvm::Value *value, Type element,
                   : b.CreateSExt(value, shown.type);
 }
 
-// vprintf of `format` with these arguments, each of 4 or 8 bytes.
+// Emits a call of vprintf with `arguments`, each of 4 or 8 bytes.
 static void print(Emitter &e, const std::string &format,
                   llvm::ArrayRef<llvm::Value *> arguments) {
   auto &b = e.b;
@@ -107,7 +107,7 @@ static Registers program(Emitter &e) {
   return ids;
 }
 
-// One line for each element, in no order:
+// Prints one line for each element, in no particular order:
 //   pid (0, 0, 0) idx (3, 1) row fp32[8, 4]: 1.5
 static void emitPrint(Emitter &e, tile::PrintOp op) {
   StringRef prefix = op.getPrefix().rtrim();
@@ -147,7 +147,8 @@ static void emitPrint(Emitter &e, tile::PrintOp op) {
   }
 }
 
-// Every thread looks at its elements; those with a false one report.
+// Every thread tests its elements. A thread with a false one calls
+// __assertfail.
 static void emitAssert(Emitter &e, tile::AssertOp op) {
   auto &b = e.b;
   llvm::Value *all = nullptr;
@@ -159,8 +160,8 @@ static void emitAssert(Emitter &e, tile::AssertOp op) {
   if (size_t second = where.rfind(':'); second != std::string::npos && second)
     if (size_t first = where.rfind(':', second - 1);
         first != std::string::npos) {
-      // By its last part, as line information: the code is the same in every
-      // checkout.
+      // The file name only, as in line information: the code must not depend
+      // on the folder of the checkout.
       file = llvm::sys::path::filename(where.substr(0, first)).str();
       line = where.substr(first + 1, second - first - 1);
     }

@@ -29,8 +29,8 @@ static llvm::Value *contractible(Operation *op, llvm::Value *value) {
   return value;
 }
 
-// bf16 is computed in f32 and rounded once: sm_80 has no bf16 add or mul of its
-// own. So is a quotient of f16.
+// Computes bf16 operations in f32 and rounds once, because sm_80 does not have
+// add and mul of bf16. With `always` (quotients), does so for f16 too.
 static llvm::Value *inFloat(Emitter &e, Operands in, bool always,
                             llvm::function_ref<llvm::Value *(Operands)> make) {
   llvm::Type *type = in[0]->getType();
@@ -160,9 +160,9 @@ static llvm::Value *convert(Emitter &e, Operation *op, llvm::Value *value,
   e.unsupported(op, "rounding towards zero to this type");
 }
 
-// The number of a program times a tile's size is where its tile starts. Where
-// that fits into 32 bits for every program of a grid it is never negative, so
-// that quotients of it are shifts, and those of a tile's rows one quotient
+// True for program id * tile size, the start of a program's tile, if it fits
+// into 32 bits for every program of a grid. It is then never negative. LLVM
+// turns its quotients into shifts, and the rows of a tile share one quotient
 // (docs/numerics.md).
 static bool isTileStart(arith::MulIOp product) {
   if (!product.getType().isInteger(32))
@@ -180,10 +180,11 @@ static bool isTileStart(arith::MulIOp product) {
              llvm::maxIntN(32);
 }
 
-// LLVM concludes from a division that its divisor is not zero, for tests that
-// follow as well; PTX does not, nor does an author (docs/numerics.md). A copy
-// that LLVM does not look into keeps the conclusion to the division, which
-// stays a division by zero: the simulator reports one that is used.
+// Returns a copy of the divisor that is opaque to LLVM. LLVM concludes from a
+// division that its divisor is not zero and folds later tests of the divisor.
+// PTX does not, and authors do not expect it (docs/numerics.md). The copy
+// limits the conclusion to the division. A division by zero remains one: the
+// simulator reports it if its result is used.
 static llvm::Value *divisorOf(Emitter &e, llvm::Value *divisor) {
   const llvm::SimplifyQuery query(
       e.b.GetInsertBlock()->getModule()->getDataLayout());
@@ -201,15 +202,16 @@ static llvm::Value *divisorOf(Emitter &e, llvm::Value *divisor) {
   copy->setDoesNotAccessMemory();
   copy->setDoesNotThrow();
   copy->addFnAttr(llvm::Attribute::WillReturn);
-  // A quotient of what is not negative needs no signs.
+  // The range tells LLVM what it knew of the divisor: quotients of non-negative
+  // numbers need no code for signs.
   if (llvm::computeKnownBits(divisor, query).isNonNegative())
     copy->addRangeRetAttr(llvm::ConstantRange(
         llvm::APInt(bits, 0), llvm::APInt::getSignedMinValue(bits)));
   return e.b.CreateTrunc(copy, type);
 }
 
-// The functions below give one result register from one register of each
-// operand, and null for operations that are not theirs.
+// The functions below emit one result register from one register of each
+// operand. They return null for operations that they do not handle.
 
 static llvm::Value *applyInteger(Emitter &e, Operation *op, Operands in) {
   auto &b = e.b;
@@ -351,7 +353,8 @@ static bool emitConstant(Emitter &e, arith::ConstantOp op) {
   return true;
 }
 
-// The 64-bit product of 32-bit numbers, low and high half.
+// Emits the low and the high half of the double-width product of unsigned
+// integers.
 static bool emitExtendedProduct(Emitter &e, arith::MulUIExtendedOp op) {
   Registers low, high;
   for (auto [x, y] : llvm::zip(e.get(op.getLhs()), e.get(op.getRhs()))) {
@@ -389,7 +392,8 @@ bool emitElementwise(Emitter &e, Operation *op) {
   Value result = op->getResult(0);
   llvm::Type *type = e.typeOf(tile::elementType(result.getType()));
   size_t count = size_t(e.numRegisters(result.getType()));
-  // A scalar condition chooses between whole tensors.
+  // A scalar operand, such as the condition of a select, applies to all
+  // registers.
   auto operand = [&](Value value, size_t index) {
     const Registers &all = e.get(value);
     return all.size() == 1 ? all[0] : all[index];

@@ -47,8 +47,8 @@ void Emitter::emitOperation(Operation *op) {
 }
 
 void Emitter::emitBlock(Block &block) {
-  // Of this block: a reduction by a helper emits the helper's block while its
-  // own barrier is still to come.
+  // A local variable, because a reduction emits the block of its combine
+  // function before the barrier that it owes.
   bool pending = false;
   for (Operation &op : block.without_terminator()) {
     if (auto barrier = dyn_cast<tile::BarrierOp>(op);
@@ -149,8 +149,8 @@ int64_t Emitter::numRegisters(Type type) {
 }
 
 llvm::Value *Emitter::threadPart(const LinearLayout &map) {
-  // Bits that map to single bits and run side by side could be shifted
-  // together; LLVM merges the ands and shifts of single bits well enough.
+  // A run of input bits that map to consecutive single output bits takes one
+  // and and one shift. Any other input bit takes a select.
   llvm::Value *sum = nullptr;
   auto add = [&](Dim dim, llvm::Value *index) {
     if (!map.hasIn(dim))
@@ -161,7 +161,7 @@ llvm::Value *Emitter::threadPart(const LinearLayout &map) {
         ++bit;
         continue;
       }
-      // The run of bits that move by the same distance.
+      // Finds the end of the run of bits that move by the same distance.
       size_t end = bit + 1;
       bool single = llvm::isPowerOf2_64(columns[bit]);
       while (single && end < columns.size() &&
@@ -208,7 +208,7 @@ Registers Emitter::coordinates(const LinearLayout &layout, int64_t index) {
 }
 
 llvm::Value *Emitter::isFirstReplica(const LinearLayout &layout) {
-  // A thread's number is its lane and, above, its warp.
+  // A thread's number is warp * 32 + lane.
   Word replicas = 0;
   if (layout.hasIn(Dim::Lane))
     replicas |= layout.freeBits(Dim::Lane);
@@ -281,10 +281,10 @@ llvm::Value *Emitter::assembly(llvm::StringRef text,
   for (llvm::Value *operand : operands)
     types.push_back(operand->getType());
   auto *type = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
-  // LLVM's passes take a call to read and write whatever its attributes do not
-  // exclude. Its code generator goes by the clobber alone: without it loads may
-  // sink below a store (MachineSink). Reads do without: the code generator
-  // leaves them where they are, and no store passes them.
+  // LLVM's IR passes assume that a call reads and writes all memory that its
+  // attributes do not exclude. The code generator uses the clobber alone:
+  // without it, MachineSink may move loads below a store. Reads need no
+  // clobber: the code generator moves neither them nor stores across them.
   const char *clobber = memory == MemoryUse::Write ? ",~{memory}" : "";
   return b.CreateCall(
       type,

@@ -1,4 +1,4 @@
-// codegen/gpu/lower/Entry.cpp - the kernel function, its arguments, its lines.
+// codegen/gpu/lower/Entry.cpp - emits the kernel function and its line table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/Emitter.h"
@@ -26,8 +26,8 @@ Emitter::Emitter(func::FuncOp kernel, llvm::Module &module,
       {layout::Dim::Warp, layout::log2Exact(options.numWarps, "num_warps")}};
   scalarLayout = layout::LinearLayout(
       ins, {}, std::vector<layout::Word>(size_t(5 + ins[2].bits), 0));
-  // Products and sums of f32 may be fused; the elementwise family sets the
-  // flag where that is so.
+  // No default flags: the families set `contract` on each product and sum that
+  // may be fused.
   b.setFastMathFlags({});
 }
 
@@ -82,8 +82,8 @@ llvm::DILocation *Emitter::debugLocation(Location location) {
   llvm::DILocation *result = nullptr;
   auto &context = b.getContext();
   if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    // A helper of the kernel: its lines stand in a function of their own that
-    // was inlined at the caller's place.
+    // A line of a helper belongs to a separate DISubprogram, which is inlined
+    // at the location of the caller.
     llvm::DILocation *caller = debugLocation(call.getCaller());
     FileLineColLoc place = placeOf(call.getCallee());
     StringRef name = "helper";

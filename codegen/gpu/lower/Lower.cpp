@@ -1,4 +1,4 @@
-// codegen/gpu/lower/Lower.cpp - tile IR with layouts to LLVM IR.
+// codegen/gpu/lower/Lower.cpp - lowers tile IR with layouts to LLVM IR.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/Lower.h"
@@ -20,8 +20,8 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-// Replaces functions that a GPU has no instruction for by arithmetic, the same
-// as on cpu: sin, cos, tanh, erf, remainder of f32 and narrower; exp, exp2,
+// Replaces functions without a GPU instruction by the arithmetic that the CPU
+// back end uses: sin, cos, tanh, erf, remainder of f32 and narrower; exp, exp2,
 // log, log2, sin, cos, rsqrt of f64. lower/Math.cpp emits the others.
 static void rewriteFunctions(ModuleOp module) {
   SmallVector<Operation *> found;

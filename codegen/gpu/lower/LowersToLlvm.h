@@ -1,4 +1,4 @@
-// codegen/gpu/lower/LowersToLlvm.h - an operation that writes its own LLVM IR.
+// codegen/gpu/lower/LowersToLlvm.h - interface of ops that emit their LLVM IR.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -2,9 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The special function unit has ex2, lg2, rsqrt, sqrt in f32; their errors
-// stand in the PTX ISA and in docs/numerics.md. Its sin, cos and tanh are too
-// coarse: Lower.cpp rewrites those.
+// The special function unit has ex2, lg2, rsqrt, sqrt in f32; the PTX ISA and
+// docs/numerics.md list their errors. Its sin, cos and tanh are not accurate
+// enough: Lower.cpp replaces those by arithmetic.
 #include "codegen/math/Math.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
@@ -26,14 +26,14 @@ static llvm::Value *scaled(Emitter &e, llvm::Value *x, double factor) {
   return e.b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), factor));
 }
 
-// A function of one f32; null for those there are no instructions for.
+// Emits a function of one f32; returns null if it does not have an instruction.
 static llvm::Value *special(Emitter &e, Operation *op, llvm::Value *x) {
   namespace I = llvm::Intrinsic;
   constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
   llvm::Type *f32 = e.b.getFloatTy();
-  // Without .ftz ex2 costs three instructions more, which scale arguments below
-  // -126 and square the result. Kernels written with exp2 do without, here as
-  // under Triton; exp keeps subnormal results, as it does there.
+  // Without .ftz, ex2 takes three more instructions, which scale arguments
+  // below -126 and square the result. As in Triton, exp2 uses .ftz and exp
+  // keeps subnormal results.
   if (isa<math::Exp2Op>(op))
     return e.intrinsic(I::nvvm_ex2_approx_ftz, {x}, {f32});
   if (isa<math::ExpOp>(op))

@@ -1,10 +1,10 @@
-// codegen/gpu/lower/Shape.cpp - views: registers get new coordinates.
+// codegen/gpu/lower/Shape.cpp - ranges, and ops that only rename registers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layouts of operand and result agree on lanes and warps (the layout passes
-// see to it); what is left is to say which register of the operand each
-// register of the result is. That follows from the layouts alone.
+// The layout passes choose layouts of operand and result that agree on lanes
+// and warps. The lowering only determines which register of the operand each
+// register of the result is. The layouts alone decide that.
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 
@@ -19,9 +19,9 @@ using tessera::layout::Word;
 
 namespace tessera::codegen::gpu {
 
-// For each register of `to` the register of `from` that holds its element in
-// every lane and warp. `from` is what the operation makes of the operand's
-// layout: ins and outs like those of `to`.
+// Returns, for each register of `to`, the register of `from` that holds the
+// same element in every lane and warp. `from` is the operand's layout after the
+// operation, with the outs of `to`.
 static llvm::SmallVector<int64_t> registerMap(Emitter &e, Operation *op,
                                               const LinearLayout &from,
                                               const LinearLayout &to) {
@@ -62,7 +62,7 @@ static void emitRange(Emitter &e, tile::RangeOp op) {
   Registers result;
   for (int64_t index = 0; index < layout.inSize(Dim::Register); ++index) {
     Word constant = layout.apply(Word(index) << layout.inStart(Dim::Register));
-    // Where the bits cannot meet, the sum folds into addresses.
+    // Without a common bit, XOR is a sum, which folds into addresses.
     Word threads = 0;
     for (Dim dim : {Dim::Lane, Dim::Warp})
       for (Word column : layout.columns(dim))
@@ -82,10 +82,11 @@ static void emitBroadcast(Emitter &e, tile::BroadcastOp op) {
   LinearLayout transferred = e.layoutOf(op.getSrc().getType());
   ArrayRef<int64_t> from = tile::shapeOf(op.getSrc().getType()),
                     to = tile::shapeOf(op.getType());
-  // Lanes and warps may spread over the grown axis too: they all hold replicas.
+  // Lanes and warps of the result may differ along a broadcast axis: in the
+  // operand, they hold replicas.
   const LinearLayout &wanted = e.layoutOf(op.getType());
   const Registers &source = e.get(op.getSrc());
-  // Project the wanted layout on the axes that did not grow.
+  // Projects the wanted layout to the axes that are not broadcast.
   std::vector<Word> columns;
   auto project = [&](Word word) {
     Word result = 0;
@@ -109,21 +110,21 @@ static void emitBroadcast(Emitter &e, tile::BroadcastOp op) {
   e.set(op, registers);
 }
 
-// Registers of both operands: the new axis is one more register bit.
+// Lists the registers of both operands: the new axis is one more register bit.
 static void emitJoin(Emitter &e, tile::JoinOp op) {
   const LinearLayout &operand = e.layoutOf(op.getLhs().getType());
   LinearLayout joined = layout::join(operand);
   Registers both = e.get(op.getLhs());
   llvm::append_range(both, e.get(op.getRhs()));
   Registers registers;
-  // join() says where its register bit stands: which half a register is of
-  // follows from the last axis of its element.
+  // layout::join() chooses the position of the new register bit. The last
+  // coordinate of an element tells which operand its register comes from.
   const LinearLayout &wanted = e.layoutOf(op.getType());
   Dim last = joined.outs().back().dim;
   for (int64_t index : registerMap(e, op, joined, wanted)) {
     Word element = joined.apply(Word(index) << joined.inStart(Dim::Register));
     bool second = element >> joined.outStart(last) & 1;
-    // The element without the new axis, in the operand.
+    // The word of the element in the operand, which lacks the new axis.
     Word rest = element & ((Word(1) << joined.outStart(last)) - 1);
     layout::Span span;
     for (Word column : operand.columns(Dim::Register))

@@ -1,5 +1,4 @@
-// codegen/gpu/lower/SharedBuffers.cpp - what lies where in shared memory, for
-// people.
+// codegen/gpu/lower/SharedBuffers.cpp - lists the buffers of shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/SharedBuffers.h"
@@ -19,7 +18,8 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 namespace {
 
-// The line of the kernel: of a call, the caller's.
+// Returns the line in the kernel; for a line of a helper, the line of the
+// outermost call; 0 if the location does not have a line.
 uint32_t lineOf(Location location) {
   if (auto call = dyn_cast<CallSiteLoc>(location))
     if (const uint32_t line = lineOf(call.getCaller()))
@@ -35,7 +35,7 @@ uint32_t lineOf(Location location) {
   return line;
 }
 
-// "3 x 64x32xf16" of "!tile.smem<3 x 64x32xf16, #tile...>".
+// Returns "3 x 64x32xf16" for "!tile.smem<3 x 64x32xf16, #tile...>".
 std::string shapeOf(tile::SmemType type) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -1,5 +1,4 @@
-// codegen/gpu/lower/SharedBuffers.h - what lies where in shared memory, for
-// people.
+// codegen/gpu/lower/SharedBuffers.h - lists the buffers of shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,13 +10,13 @@
 
 namespace tessera::codegen::gpu {
 
-// The places that operations of the module have, by offset, then by size,
-// largest first. Scratch of different operations may share a
-// place.
+// Returns the buffers and the scratch of the module's operations, sorted by
+// offset in bytes, then by size, largest first. They may overlap if they are
+// not in use at the same time.
 std::vector<ptx::SharedBuffer> sharedBuffers(mlir::ModuleOp module);
 
-// "131072 bytes for smem_alloc 3 x 128x64xbf16 (line 30), ...": the largest
-// few.
+// Returns a text that lists the largest four, with sizes in bytes: "131072 for
+// the buffer of 3 x 128x64xbf16 (line 30), ...".
 std::string describeBuffers(const std::vector<ptx::SharedBuffer> &buffers);
 
 } // namespace tessera::codegen::gpu
