@@ -1,4 +1,4 @@
-// codegen/gpu/lower/dot/Dot.cpp - matrix products.
+// codegen/gpu/lower/dot/Dot.cpp - selects the lowering of a dot.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/dot/Dot.h"

@@ -17,17 +17,19 @@ struct DotCase {
   layout::LinearLayout a, b, acc;
 };
 
-/// The instruction of tensor cores that the dot has been given: acc's fragments
-/// stay in registers (Mma.cpp).
+/// Emits the mma instructions that the op names. The fragments of acc stay in
+/// registers (Mma.cpp).
 void emitMma(Emitter &e, const DotCase &dot);
 
-/// Fused multiply-adds of what each thread has in registers (Fma.cpp). Only for
-/// small ones: all is unrolled.
+/// True if each thread holds the rows of a and the columns of b that it needs,
+/// and the dot is small enough to be unrolled. emitFmaInRegisters() then emits
+/// fused multiply-adds of registers (Fma.cpp).
 bool fitsInRegisters(const DotCase &dot);
 void emitFmaInRegisters(Emitter &e, const DotCase &dot);
 
-/// Fused multiply-adds of operands in any layouts, which go through
-/// stagedBytes() of shared memory and are read slice by slice along K.
+/// Emits fused multiply-adds of operands in any layouts. The threads store the
+/// operands to stagedBytes() bytes of shared memory at the offset `scratch` and
+/// load them slice by slice along K.
 int64_t stagedBytes(const DotCase &dot);
 void emitStagedFma(Emitter &e, const DotCase &dot, int64_t scratch);
 

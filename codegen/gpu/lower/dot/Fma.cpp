@@ -2,11 +2,11 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread computes its elements of the result, one chain of multiply-adds in
-// ascending k each. The rows of a and columns of b that it needs for them are
-// the operand layouts of this file: spread like acc, with all of K in
-// registers. Small ones are held so; the others lie in shared memory, and a
-// loop reads some k of them at a time.
+// A thread computes each of its elements of the result by a chain of
+// multiply-adds in ascending k. operandLayout() gives the rows of a and the
+// columns of b that the thread needs: spread over lanes and warps like acc,
+// with all of K in registers. Operands of small dots are in registers. Other
+// operands go to shared memory, and a loop loads some k of them at a time.
 #include "codegen/gpu/lower/dot/Dot.h"
 #include "codegen/gpu/lower/shared/Plans.h"
 #include "codegen/gpu/lower/shared/SharedMemory.h"
@@ -26,14 +26,15 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// k of one iteration, at least.
+// The least number of k that an iteration unrolls, if K has as many.
 constexpr int64_t kUnrolled = 4;
 
 struct Operand {
   bool isA;
   const layout::DotWords &words;
 
-  // The part of acc's element that names the row (column), and k.
+  // Returns the operand's element at `k` in the row (b: column) of acc's
+  // element `acc`.
   Word of(Word acc, Word k) const {
     return isA ? words.rowOf(acc) | words.inA(k)
                : words.columnOf(acc) | words.inB(k);
@@ -46,8 +47,9 @@ static layout::DotWords wordsOf(const DotCase &dot) {
   return layout::DotWords(dot.acc, dot.a.outs().back().bits);
 }
 
-// Register, lane, warp -> element: rows (columns) in the lowest register bits,
-// then K, bit by bit.
+// Returns the map register, lane, warp -> element of the operand that each
+// thread needs. The lowest register bits are rows (b: columns), the next ones
+// the bits of K.
 static LinearLayout operandLayout(const DotCase &dot, const Operand &operand) {
   const LinearLayout &like = operand.isA ? dot.a : dot.b;
   std::vector<Word> columns;
@@ -105,7 +107,8 @@ static llvm::Value *multiplyAdd(Emitter &e, llvm::Value *a, llvm::Value *b,
   return e.intrinsic(llvm::Intrinsic::fma, {a, b, sum}, {a->getType()});
 }
 
-// For each register of acc the first that holds the same element.
+// Returns, for each register of acc, the value of the first register that holds
+// the same element.
 static Registers withCopies(Emitter &e, const DotCase &dot,
                             const Registers &values) {
   Registers result;
@@ -140,7 +143,7 @@ void emitFmaInRegisters(Emitter &e, const DotCase &dot) {
 
 namespace {
 
-// One operand in shared memory.
+// An operand that goes through shared memory.
 struct Staged {
   Staged(const DotCase &dot, const layout::DotWords &words, bool isA)
       : operand{isA, words}, source(isA ? dot.a : dot.b),
@@ -150,7 +153,7 @@ struct Staged {
                     bytesInMemory(dot.element))) {}
 
   int64_t bytes() const { return (trip->bytes() + 127) / 128 * 128; }
-  // The register bit of bit `bit` of k.
+  // Returns the register bit for bit `bit` of k.
   int registerOf(int bit) const {
     return layout.inBits(Dim::Register) - operand.words.k + bit;
   }
@@ -187,7 +190,8 @@ void Staged::store(Emitter &e, const Registers &values, Bits &bits,
 
 namespace {
 
-// The loop over K: `inner` bits of k are unrolled, `outer` bits counted.
+// Emits the loop over K. An iteration unrolls all values of the `inner` bits of
+// k. The loop counter supplies the `outer` bits.
 class StagedProduct {
 public:
   StagedProduct(Emitter &e, const DotCase &dot, int64_t scratch)
@@ -214,7 +218,8 @@ private:
 
 } // namespace
 
-// What one vector holds stays together, then the lowest bits.
+// The bits of k within a vector load are inner bits. The lowest other bits join
+// them until an iteration has kUnrolled k.
 void StagedProduct::chooseBits() {
   for (const Staged *side : {&a, &b})
     for (int bit = 0; bit < words.k; ++bit)

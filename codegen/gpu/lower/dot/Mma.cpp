@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA, "mma". f32 operands are given as they are: the hardware
-// ignores their low 13 bits (tf32), as it does under Triton. With tf32x3 an
-// operand is the sum of two tf32 numbers, x = big + small, and the three
-// products that matter are added, the small ones first.
+// See PTX ISA, "mma". f32 operands are not rounded to tf32, as in Triton: the
+// hardware ignores their low 13 bits. With tf32x3, an operand is the sum of two
+// tf32 numbers, x = big + small. The products small * big, big * small and
+// big * big are added in this order; small * small is left out.
 #include "codegen/gpu/lower/dot/Dot.h"
 #include "codegen/gpu/lower/shared/SmemTile.h"
 #include "dialect/tile/DotInstruction.h"
@@ -29,12 +29,13 @@ public:
   void emit();
 
 private:
-  // What the instruction's A (B) is made of.
+  // Returns the operand of the dot that the instruction reads as A (B).
   Value source(bool isA) const {
     tile::DotOp op = dot.op;
     return isA != plan.swapped ? op.getA() : op.getB();
   }
-  // Words of a fragment: 0 its value, or (tf32x3) 1 the big part, 2 the small.
+  // Returns the registers of a fragment. `part` is 0 for the elements; with
+  // tf32x3, it is 1 for the big and 2 for the small summand.
   const Registers &words(bool isA, int fragment, int part);
   llvm::Value *operand(bool isA, int index);
   llvm::Value *rounded(llvm::Value *value);
@@ -68,7 +69,7 @@ static llvm::Intrinsic::ID intrinsicOf(const DotCase &dot) {
   llvm_unreachable("fma is not an instruction of tensor cores");
 }
 
-// To the nearest tf32, which an f32 register holds (PTX ISA, "cvt").
+// Rounds to the nearest tf32, in an f32 register (PTX ISA, "cvt").
 llvm::Value *Products::rounded(llvm::Value *value) {
   llvm::Value *word = e.intrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {value});
   return e.b.CreateBitCast(word, e.b.getFloatTy());
@@ -91,7 +92,7 @@ const Registers &Products::words(bool isA, int fragment, int part) {
     if (part) {
       llvm::Value *big = rounded(value);
       if (part == 2) {
-        // Of an infinity nothing is left; inf - inf would make it a NaN.
+        // The small summand of an infinity is zero; inf - inf would be NaN.
         llvm::Value *rest = e.b.CreateFSub(value, big);
         value = rounded(
             e.b.CreateSelect(e.b.CreateFCmpUNO(rest, rest),
@@ -122,8 +123,8 @@ void Products::emit() {
   llvm::SmallVector<std::pair<int, int>> parts = {{0, 0}};
   if (dot.element.isF32() && op.getPrecision() == tile::Precision::TF32x3)
     parts = {{2, 1}, {1, 2}, {1, 1}};
-  // Where elements of a fragment are replicas the instruction computes all of
-  // them: given back as they came they need no moves.
+  // The instruction also computes the replicas in a fragment. Each result goes
+  // back to the register of its addend, so that no moves are needed.
   std::vector<Registers> sums(plan.acc.size());
   for (const layout::MmaPlan::Step &step : plan.steps) {
     llvm::ArrayRef<int> fragment = plan.acc[size_t(step.acc)];
@@ -135,7 +136,7 @@ void Products::emit() {
       Registers operands = words(true, step.a, partA);
       llvm::append_range(operands, words(false, step.b, partB));
       llvm::append_range(operands, sum);
-      // All lanes take part: it must not move into a branch.
+      // All lanes of the warp execute it, so it must not move into a branch.
       auto *product =
           llvm::cast<llvm::CallInst>(e.intrinsic(instruction, operands));
       product->setConvergent();

@@ -2,9 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every thread does is an LLVM load or store, which LLVM may move. What
-// only some threads do is inline PTX with a predicate: LLVM has no such loads
-// and would branch (docs/compiler/gpu-lowering.md, "Memory").
+// Accesses of all threads are LLVM loads and stores, which LLVM may move.
+// Accesses of some threads, or with cache modifiers, are inline PTX with a
+// predicate: LLVM would branch (docs/compiler/gpu-lowering.md, "Memory").
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/global/VectorAccess.h"
 
@@ -17,7 +17,8 @@ static bool isNever(llvm::Value *mask) {
   return constant && constant->isZero();
 }
 
-// ".cg" or ".L1::evict_first": PTX takes one of the two.
+// Returns a modifier such as ".cg" or ".L1::evict_first". PTX does not accept
+// both kinds together.
 template <typename Op>
 static std::string modifiersOf(Op op) {
   if (auto cache = op.getCache())
@@ -27,7 +28,7 @@ static std::string modifiersOf(Op op) {
   return "";
 }
 
-// What is known of the memory that inline PTX touches lets LLVM move other
+// Declares the memory effects of inline PTX, so that LLVM may move other
 // instructions across it.
 static void touchesOnly(llvm::Value *call, llvm::MemoryEffects effects) {
   auto *instruction = llvm::cast<llvm::CallInst>(call);
@@ -57,7 +58,7 @@ struct Load {
 private:
   Registers everywhere(llvm::Value *address) const {
     llvm::Type *word = wordType(e, element, access);
-    // A byte is widened by the load itself.
+    // LLVM folds the extension of a byte into the load.
     llvm::Type *inMemory = word->isFloatingPointTy()
                                ? word
                                : e.b.getIntNTy(unsigned(access.wordBits));
@@ -75,7 +76,7 @@ private:
     return result;
   }
 
-  // The registers hold `other` before the instruction.
+  // Emits a load that leaves `other` in the registers if `mask` is false.
   Registers predicated(llvm::Value *address, llvm::Value *mask,
                        llvm::ArrayRef<llvm::Value *> other) const {
     llvm::Type *word = wordType(e, element, access);
@@ -126,7 +127,8 @@ static void emitLoad(Emitter &e, tile::LoadOp op) {
             isVolatile, isVolatile || modifiers.empty()};
   const Registers pointers = e.get(op.getPtr());
   const Registers masks = op.getMask() ? e.get(op.getMask()) : Registers();
-  // Without `other` the elements are zero, as on cpu (docs/numerics.md).
+  // Without `other`, masked-off elements are zero, as on cpu
+  // (docs/numerics.md).
   const Registers others =
       op.getOther() ? e.get(op.getOther())
                     : Registers(pointers.size(), zeroOf(load.element));

@@ -27,7 +27,7 @@ int64_t vectorOf(Operation *op, llvm::ArrayRef<int64_t> sources) {
   int64_t run = attr ? attr.getInt() : 1;
   if (run < 1 || (run & (run - 1)) || run > int64_t(sources.size()))
     return 1;
-  // Registers that repeat others must do so by whole runs.
+  // Registers that replicate others must replicate a run in its order.
   for (size_t index = 0; index < sources.size(); ++index)
     if (sources[index] !=
         sources[index & ~size_t(run - 1)] + int64_t(index & size_t(run - 1)))
@@ -61,7 +61,7 @@ char constraintOf(llvm::Type *word) {
   }
 }
 
-// What lies in memory for an element in a register: i1 as a byte.
+// Converts an element to its form in memory: i1 to a byte, a pointer to i64.
 static llvm::Value *toMemory(Emitter &e, llvm::Value *value) {
   llvm::Type *type = value->getType();
   if (type->isIntegerTy(1))

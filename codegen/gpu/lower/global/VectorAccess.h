@@ -14,40 +14,42 @@ namespace tessera::codegen::gpu {
 
 /// How one instruction moves neighbouring elements.
 struct VectorAccess {
-  int64_t elements; // a lane's at once
+  int64_t elements; // of a lane
   int64_t words;    // 1, 2 or 4
   int64_t wordBits; // 8, 16, 32 or 64
   int64_t bytes() const { return words * wordBits / 8; }
   int64_t perWord() const { return elements / words; }
-  /// ".v4.b32"
+  /// Returns the type of the instruction, for example ".v4.b32".
   std::string suffix() const;
 };
 
-/// For elements of `bytes` bytes of which `run` stand side by side, aligned to
-/// the whole run; at most 16 bytes.
+/// Returns the access, of at most 16 bytes, for elements of `bytes` bytes.
+/// `run` elements are adjacent in memory and aligned to the size of the run.
 VectorAccess accessFor(int64_t bytes, int64_t run);
 
-/// What the attribute kVectorAttr of `op` allows for a tensor whose registers
-/// are `sources` (Emitter::registerSources); 1 without it.
+/// Returns the number of elements per instruction that kVectorAttr of `op`
+/// allows for a tensor with these `sources` (Emitter::registerSources); 1
+/// without the attribute.
 int64_t vectorOf(mlir::Operation *op, llvm::ArrayRef<int64_t> sources);
 
-/// Of a word in a register: the element's own type from 32 bits on (pointers
-/// as i64), integers below; bytes as i16, for PTX has no 8-bit registers.
+/// Returns the type of a word in a register. Elements of 32 or more bits keep
+/// their type, pointers become i64. Smaller words are integers of at least 16
+/// bits, because PTX does not have 8-bit registers.
 llvm::Type *wordType(Emitter &e, llvm::Type *element,
                      const VectorAccess &access);
-/// The letter of wordType() in the constraints of inline PTX.
+/// Returns the constraint letter of a wordType() in inline PTX.
 char constraintOf(llvm::Type *word);
-/// `elements` (of Emitter::typeOf) as words, and back.
+/// Packs `elements` (of Emitter::typeOf) into words, and unpacks words.
 Registers packWords(Emitter &e, llvm::ArrayRef<llvm::Value *> elements,
                     const VectorAccess &access);
 Registers unpackWords(Emitter &e, llvm::ArrayRef<llvm::Value *> words,
                       llvm::Type *element, const VectorAccess &access);
 
-/// "{$2, $3}", or "$2" for one word.
+/// Returns the text of the operands: "{$2, $3}", or "$2" for one word.
 std::string wordOperands(int64_t first, int64_t words);
-/// The values that inline PTX gives: members of a struct when several.
+/// Returns the `count` results of inline PTX; several are members of a struct.
 Registers results(Emitter &e, llvm::Value *call, int64_t count);
-/// `a` and `b`; null is true.
+/// Returns `a` and `b`. Null means true, in arguments and in the result.
 llvm::Value *both(Emitter &e, llvm::Value *a, llvm::Value *b);
 
 } // namespace tessera::codegen::gpu

@@ -1,5 +1,4 @@
-// codegen/gpu/lower/shared/Plans.cpp - conversions between layouts, planned
-// once.
+// codegen/gpu/lower/shared/Plans.cpp - caches plans of layout conversions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/Plans.h"
@@ -23,7 +22,7 @@ int64_t scratchLimit(const GpuOptions &options) {
   return std::min<int64_t>(options.target.sharedPerBlock, 64 * 1024);
 }
 
-// Everything that the plan depends on.
+// Returns all numbers that the plan depends on.
 static std::vector<Word> keyOf(const LinearLayout &src, const LinearLayout &dst,
                                int64_t elementBytes, int64_t limit) {
   std::vector<Word> key = {Word(elementBytes), Word(limit)};
@@ -38,7 +37,8 @@ static std::vector<Word> keyOf(const LinearLayout &src, const LinearLayout &dst,
   return key;
 }
 
-// One memory for each kind of result.
+// Returns the cached result for `key`, or computes it. Each type of result has
+// a separate cache.
 template <typename T>
 static std::shared_ptr<const T> remembered(std::vector<Word> key,
                                            llvm::function_ref<T()> make) {

@@ -1,4 +1,4 @@
-// codegen/gpu/lower/shared/Plans.h - conversions between layouts, planned once.
+// codegen/gpu/lower/shared/Plans.h - caches plans of layout conversions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,26 +10,26 @@
 
 namespace tessera::codegen::gpu {
 
-/// Scratch that one operation should get along with, if it can at all: beyond
-/// it tiles go through shared memory in iterations.
+/// Returns the bytes of scratch that one operation should not exceed if
+/// possible. Larger tiles go through shared memory in several iterations.
 int64_t scratchLimit(const GpuOptions &options);
 
-/// layout::planConversion for elements of `elementBytes` bytes. Kernels convert
-/// between few pairs of layouts, and both the allocation of scratch and the
-/// lowering ask: plans are remembered. Safe to call from several threads.
+/// Returns layout::planConversion() for elements of `elementBytes` bytes. Plans
+/// are cached, because the allocation of scratch and the lowering both need
+/// them and kernels convert between few pairs of layouts. Thread-safe.
 std::shared_ptr<const layout::ConversionPlan>
 planOf(const layout::LinearLayout &src, const layout::LinearLayout &dst,
        int64_t elementBytes, const GpuOptions &options);
 
-/// The cheapest way through shared memory without ldmatrix; layouts without
-/// replication in registers (dropReplication). Remembered as well.
+/// Returns the cheapest way through shared memory without ldmatrix, cached as
+/// well. The layouts must not have replication in registers (dropReplication).
 std::shared_ptr<const layout::SharedTrip>
 tripOf(const layout::LinearLayout &src, const layout::LinearLayout &dst,
        int64_t elementBytes);
 
-/// Whether the plan's stores and loads are of one warp each, so that the warp's
-/// own barrier is enough between them. Replicas in other warps are not stored:
-/// those warps then wait for the one that stores.
+/// True if each warp loads only what it stores, so that a warp barrier between
+/// stores and loads is enough. False if warps of the source hold replicas: only
+/// one of those warps stores, and the others must wait for it.
 bool staysInWarp(const layout::ConversionPlan &plan,
                  const layout::LinearLayout &src);
 

@@ -1,5 +1,4 @@
-// codegen/gpu/lower/shared/ScratchArray.cpp - elements in shared memory by flat
-// words.
+// codegen/gpu/lower/shared/ScratchArray.cpp - arrays in the scratch of an op.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/ScratchArray.h"

@@ -1,5 +1,4 @@
-// codegen/gpu/lower/shared/ScratchArray.h - elements in shared memory by flat
-// words.
+// codegen/gpu/lower/shared/ScratchArray.h - arrays in the scratch of an op.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,22 +7,23 @@
 
 namespace tessera::codegen::gpu {
 
-/// What lane and warp add to a word.
+/// The contribution of lane and warp to the flat word of an element, as i32.
 struct ThreadWord {
   ThreadWord() = default;
   ThreadWord(Emitter &e, const layout::LinearLayout &map);
 
   llvm::Value *part = nullptr;
-  layout::Word bits = 0; // those that may be set in it
+  layout::Word bits = 0; // that may be set in `part`
 };
 
+/// An array in shared memory, indexed by the flat word of an element.
 class ScratchArray {
 public:
-  /// `offset` in bytes from the block's first.
+  /// `offset` counts bytes from the start of the block's shared memory.
   ScratchArray(Emitter &e, int64_t offset, mlir::Type element);
 
   llvm::Value *address(llvm::Value *word);
-  /// The element at thread ^ constant.
+  /// Returns the address of the element at thread.part ^ constant.
   llvm::Value *address(const ThreadWord &thread, layout::Word constant);
   void store(llvm::Value *address, llvm::Value *value);
   llvm::Value *load(llvm::Value *address);
@@ -32,32 +32,33 @@ private:
   Emitter *e;
   int64_t offset, bytes;
   llvm::Type *type;
-  // The address of the last thread part that was asked for: the constants are
-  // offsets of the instructions then.
+  // The address for the last thread part. Further accesses with this part use
+  // constant offsets from it.
   llvm::Value *lastPart = nullptr, *lastBase = nullptr;
   llvm::BasicBlock *lastBlock = nullptr;
 };
 
-/// Bytes of arrays of `count` elements of each type, one after the other, each
-/// aligned to 16 bytes; `offsets` of each from the first.
+/// Returns the bytes of consecutive arrays of `count` elements of each type,
+/// each aligned to 16 bytes. Appends their offsets in bytes to `offsets`.
 int64_t scratchArrayBytes(mlir::TypeRange elements, int64_t count,
                           llvm::SmallVector<int64_t> *offsets = nullptr);
 
-/// One array a type at the scratch of `op`.
+/// Returns an array for each type, in the scratch of `op`.
 llvm::SmallVector<ScratchArray> scratchArrays(Emitter &e, mlir::Operation *op,
                                               mlir::TypeRange elements,
                                               int64_t count);
 
-/// Every element once, at the flat word that `layout` gives it.
+/// Stores every element once, at the flat word that `layout` maps it to.
 void storeTile(Emitter &e, ScratchArray &array,
                const layout::LinearLayout &layout, const Registers &values);
 
-/// The flat word of layout's outs with coordinate `along` of `axis` and the
-/// others as in `row` (AxisPlan.h), all i32.
+/// Returns the flat word of the layout's outs with the coordinate `along` on
+/// `axis` and the other coordinates of `row` (AxisPlan.h). All are i32.
 llvm::Value *joinWord(Emitter &e, const layout::LinearLayout &layout, int axis,
                       llvm::Value *along, llvm::Value *row);
 
-/// A loop from `begin` to before `end` (i32) over `body(counter, carried)`.
+/// Emits a loop with an i32 counter from `begin` to `end` - 1. `body(counter,
+/// carried)` returns the next carried values. Returns the last ones.
 Registers
 forRange(Emitter &e, llvm::Value *begin, llvm::Value *end,
          const Registers &start,

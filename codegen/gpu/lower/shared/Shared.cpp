@@ -17,8 +17,8 @@ using tessera::layout::SharedAccess;
 
 namespace tessera::codegen::gpu {
 
-// The layout without repeated registers, and for each register the one of that
-// layout which holds its element.
+// Returns the layout without replicas in registers. Appends, for each register
+// of `layout`, the register of the result that holds its element.
 static LinearLayout distinct(const LinearLayout &layout,
                              llvm::SmallVectorImpl<int64_t> &numbers) {
   LinearLayout result = layout::dropReplication(layout);
@@ -46,7 +46,8 @@ static void emitStore(Emitter &e, tile::SmemStoreOp op) {
            [&] { storeShared(e, access, bits.from(values), 0, base); });
 }
 
-// PTX ISA, "cp.async": what lies beyond the source size is filled with zeros.
+// A masked-off copy has source size 0: cp.async fills the bytes beyond the
+// source size with zeros (PTX ISA, "cp.async").
 static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
   tile::SmemType memory = op.getDst().getType();
   const LinearLayout &layout = e.layoutOf(op.getPtr().getType());
@@ -58,7 +59,8 @@ static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
   llvm::Value *first = e.isFirstReplica(layout);
   if (!first)
     first = e.b.getTrue();
-  // 16 bytes may bypass the L1 cache, which has no use for them.
+  // Copies of 16 bytes may bypass the L1 cache (.cg). Nothing reads the tile
+  // from L1.
   std::string instruction =
       std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global";
   for (int64_t index = 0; index < int64_t(pointers.size()); index += vector) {
@@ -85,7 +87,7 @@ bool emitShared(Emitter &e, Operation *op) {
   } else if (auto trans = dyn_cast<tile::SmemTransOp>(op)) {
     e.set(trans, {e.scalar(trans.getSrc())});
   } else if (auto load = dyn_cast<tile::SmemLoadOp>(op)) {
-    // A dot reads its operands itself, between its instructions.
+    // The lowering of a dot emits the loads of its operands.
     if (!loadReadByDot(load))
       e.set(load, SmemTile(e, load).all());
   } else if (auto store = dyn_cast<tile::SmemStoreOp>(op)) {

@@ -1,5 +1,4 @@
-// codegen/gpu/lower/shared/SharedMemory.cpp - vectors and ldmatrix of shared
-// memory.
+// codegen/gpu/lower/shared/SharedMemory.cpp - emits accesses of shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/SharedMemory.h"
@@ -78,7 +77,7 @@ int64_t spreadBits(int64_t index, llvm::ArrayRef<int> bits) {
   return result;
 }
 
-// --- Places ------------------------------------------------------------------
+// --- Addresses ---------------------------------------------------------------
 
 llvm::Value *linearPart(Emitter &e, llvm::ArrayRef<Word> columns,
                         llvm::Value *index) {
@@ -125,8 +124,8 @@ SharedAddresses::SharedAddresses(Emitter &e, const LinearLayout &map,
 llvm::Value *SharedAddresses::at(int64_t index) {
   Word place =
       map.apply(Word(index) << map.inStart(Dim::Register)) * Word(unit);
-  // What meets the thread's own bits is XORed, once for all registers that
-  // agree there; the rest is a constant of the instruction.
+  // Bits that lane and warp may set too are XORed, once for all registers that
+  // agree in them. The other bits are a constant offset of the instruction.
   llvm::Value *&pointer = pointers[place & threads];
   if (!pointer) {
     llvm::Value *own = e.b.CreateXor(part, e.i32(int64_t(place & threads)));
@@ -138,8 +137,8 @@ llvm::Value *SharedAddresses::at(int64_t index) {
 
 // --- Accesses ----------------------------------------------------------------
 
-// The type of one instruction: words of 32 bits where they are filled, else one
-// integer.
+// Returns the type of one access: an integer up to 32 bits, then a vector of
+// 32-bit words, or one or two i64 for elements of 64 bits.
 static llvm::Type *accessType(Emitter &e, const SharedAccess &access) {
   int bits = access.elementBits << access.vectorBits.size();
   if (bits <= 32)
@@ -152,7 +151,7 @@ static llvm::Type *accessType(Emitter &e, const SharedAccess &access) {
   return llvm::FixedVectorType::get(e.b.getInt32Ty(), unsigned(bits / 32));
 }
 
-// Elements of one instruction -> a value of accessType.
+// Packs the elements of one instruction into a value of accessType().
 static llvm::Value *join(Emitter &e, const SharedAccess &access,
                          llvm::ArrayRef<llvm::Value *> parts) {
   llvm::Type *type = accessType(e, access);
@@ -246,8 +245,8 @@ void SharedLoad::emit(int64_t instruction,
   int64_t first = spreadBits(instruction * access.matrices, access.repeatBits);
   if (access.kind != AccessKind::Vector)
     return emitMatrices(first, bits);
-  // As floats, which most elements are: LLVM negates the bits of what comes as
-  // an integer, an instruction that a float operand does not need.
+  // Loads vectors of 32-bit elements as floats, which most of them are. LLVM
+  // negates a float that was loaded as an integer by a separate instruction.
   llvm::Type *type = accessType(e, access);
   if (access.elementBits == 32 && type->isVectorTy())
     type = llvm::FixedVectorType::get(
