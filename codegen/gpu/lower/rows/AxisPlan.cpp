@@ -1,5 +1,5 @@
-// codegen/gpu/lower/rows/AxisPlan.cpp - in which steps a tile is combined along
-// an axis.
+// codegen/gpu/lower/rows/AxisPlan.cpp - plans the steps of reductions and
+// scans.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/rows/AxisPlan.h"
@@ -43,7 +43,8 @@ LinearLayout rowsOf(const LinearLayout &layout, int axis,
 }
 
 namespace {
-// The columns of one input dim in two parts.
+// The basis vectors of one input dim, each split into its part along the axis
+// and its part across rows.
 struct Columns {
   Columns(const LinearLayout &layout, int axis, Dim dim) {
     for (Word column : layout.columns(dim)) {
@@ -51,8 +52,8 @@ struct Columns {
       row.push_back(rowPart(layout, axis, column));
     }
   }
-  // Every place is the sum of one that stays in its row and one that stays at
-  // its coordinate.
+  // True if every index is the XOR of an index that keeps its row and one that
+  // keeps its coordinate on the axis.
   bool split() const {
     Span places(layout::kernelOf(row));
     for (Word v : layout::kernelOf(along))
@@ -95,7 +96,7 @@ static AxisPlan planOrdered(const Columns (&dims)[3], int bits) {
     else
       break;
   }
-  // A row's parts are numbered by what is left of the coordinate.
+  // The remaining upper bits of the coordinate number the parts of a row.
   plan.restBits = bits - bit;
   for (int i = 0; i < bits; ++i)
     plan.rest.push_back(i < bit ? 0 : Word(1) << (i - bit));
@@ -137,7 +138,7 @@ AxisPlan planAxis(const LinearLayout &layout, int axis, bool ordered) {
   plan.restBits = parts.dim();
   for (int i = 0; i < bits; ++i) {
     auto part = parts.solve(combined.reduce(Word(1) << i));
-    if (!part) { // some element is nowhere
+    if (!part) { // no thread holds some element
       plan.regular = false;
       return plan;
     }

@@ -1,4 +1,4 @@
-// codegen/gpu/lower/rows/Combiner.cpp - how two parts of a row become one.
+// codegen/gpu/lower/rows/Combiner.cpp - combines two parts of a row.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/rows/Combiner.h"
@@ -19,8 +19,8 @@ static bool isArgKind(ReduceKind kind) {
   return kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin;
 }
 
-// One operation on both arguments that is known to commute bit for bit. A sum
-// is left out: its products could be fused on one side and not on the other.
+// True if the region is one operation on both arguments that commutes bit for
+// bit. A float sum does not count: a product could be fused on one side only.
 static bool commutes(Region &region) {
   Block &block = region.front();
   if (block.getNumArguments() != 2 ||
@@ -139,8 +139,8 @@ llvm::Value *Combiner::combineKind(llvm::Value *x, llvm::Value *y, bool fuse) {
   llvm_unreachable("combineArg does these");
 }
 
-// y is taken if it is better, or equal with a lower index, or a number where x
-// is none. Two NaNs count as equal, so that the order does not matter.
+// Selects y if it is better, if it is equal and has the lower index, or if only
+// x is NaN. Two NaNs count as equal, so that the order does not matter.
 Registers Combiner::combineArg(const Registers &x, const Registers &y) {
   auto &b = e.b;
   bool largest = kind == ReduceKind::ArgMax;

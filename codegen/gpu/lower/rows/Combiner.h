@@ -1,4 +1,4 @@
-// codegen/gpu/lower/rows/Combiner.h - how two parts of a row become one.
+// codegen/gpu/lower/rows/Combiner.h - combines two parts of a row.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,29 +9,33 @@
 
 namespace tessera::codegen::gpu {
 
-/// Of tile.reduce, tile.reduce_by, tile.scan, tile.scan_by. A part is one
-/// value a source; of argmax and argmin the value and its index.
+/// Emits the combinations of tile.reduce, tile.reduce_by, tile.scan and
+/// tile.scan_by. A part has one value for each source; for argmax and argmin,
+/// it has the value and its index.
 class Combiner {
 public:
   Combiner(Emitter &e, mlir::Operation *op);
 
   int axis() const { return axisNumber; }
   bool reverse() const { return isReverse; }
-  /// Whether parts must be given in the order of the axis. Parts of the others
-  /// may be swapped, and the result keeps every bit.
+  /// True if parts must be combined in the order of the axis. Otherwise,
+  /// swapping two parts does not change a bit of the result.
   bool ordered() const { return isOrdered; }
   bool isArg() const;
-  /// Element types of a part.
+  /// Returns the element types of a part.
   llvm::ArrayRef<mlir::Type> types() const { return elements; }
   mlir::ValueRange sources() const { return op->getOperands(); }
 
-  /// `fuse`: an f32 product that this adds may be rounded with the sum. Only
-  /// where every thread that holds a replica of the result adds the same way.
+  /// Emits the combination of two parts. `fuse` permits LLVM to contract an f32
+  /// product with this sum. Set it only if all threads with a replica of the
+  /// result add in the same way.
   Registers combine(const Registers &first, const Registers &second,
                     bool fuse = false);
-  /// Parts next to each other, from the first.
+  /// Combines neighbouring parts, given in the order of the axis, as a tree.
+  /// Their number is a power of two.
   Registers combineAll(llvm::ArrayRef<Registers> parts);
-  /// redux.sync of all lanes, where there is one for this; empty elsewhere.
+  /// Emits redux.sync over all lanes. Returns an empty list if PTX does not
+  /// have it for this combination.
   Registers reduceWarp(const Registers &part);
 
 private:
@@ -42,17 +46,17 @@ private:
   Emitter &e;
   mlir::Operation *op;
   mlir::Region *region = nullptr;
-  // The scan kinds but prod are reduce kinds.
+  // A scan kind other than prod is stored as the reduce kind.
   tile::ReduceKind kind = tile::ReduceKind::Sum;
   bool isProduct = false, isOrdered = false, isReverse = false;
   int axisNumber = 0;
   llvm::SmallVector<mlir::Type> elements;
 };
 
-/// What Combiner would answer, without an emitter.
+/// Return ordered() and axis() of the Combiner of `op`, without an emitter.
 bool isOrderedCombination(mlir::Operation *op);
 int axisOfCombination(mlir::Operation *op);
-/// Types of the values of a part.
+/// Returns the element types of a part.
 llvm::SmallVector<mlir::Type> partTypes(mlir::Operation *op);
 
 } // namespace tessera::codegen::gpu

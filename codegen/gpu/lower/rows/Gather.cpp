@@ -1,5 +1,4 @@
-// codegen/gpu/lower/rows/Gather.cpp - elements by index; how often values
-// occur.
+// codegen/gpu/lower/rows/Gather.cpp - lowers tile.gather and tile.histogram.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/rows/AxisPlan.h"
@@ -60,7 +59,8 @@ static void emitGather(Emitter &e, tile::GatherOp op) {
   e.set(op, registers);
 }
 
-// Counters in shared memory; integers, so the order of additions is free.
+// Counts by atomics in shared memory. The counters are integers, so the order
+// of additions does not matter.
 static void emitHistogram(Emitter &e, tile::HistogramOp op) {
   const LinearLayout source = e.layoutOf(op.getSrc().getType());
   const LinearLayout result = e.layoutOf(op.getType());

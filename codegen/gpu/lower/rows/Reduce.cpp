@@ -2,11 +2,11 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registers of a lane, then lanes by butterfly shuffles, then what warps hold
-// through shared memory, from where lanes of the same rows read a share of the
-// parts each and join them by shuffles; else every lane reads all parts.
-// Every thread that takes part has the result, bit for bit the same: the
-// steps commute, or the lower part is put first.
+// Combines the registers of a lane, then lanes by butterfly shuffles, then
+// warps through shared memory. The lanes of the same rows each load a share of
+// the warps' parts and combine them by shuffles; if lanes are lacking, every
+// lane loads all parts. All threads of a row get the same bits: the combination
+// commutes, or the lower part goes first.
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/rows/AxisPlan.h"
 #include "codegen/gpu/lower/rows/Combiner.h"
@@ -45,7 +45,8 @@ int64_t reduceScratchBytes(Operation *op, const GpuOptions &) {
 
 namespace {
 
-// A part of a row: the row in registers' words, and where along the axis.
+// Identifies a part of a row: row and coordinate along the axis, without the
+// contributions of lane and warp.
 using Key = std::pair<Word, Word>;
 
 class Reduction {
@@ -87,7 +88,7 @@ private:
     e.unsupported(op, "the layouts of operand and result do not fit",
                   "this is a defect of tessera; please report it");
   }
-  // Every register's element, replicas once.
+  // Collects the elements of all registers, replicas once.
   void load() {
     llvm::Value *along = nullptr;
     if (combiner.isArg())
@@ -115,7 +116,7 @@ private:
 
   void registerStep() {
     std::map<Key, Registers> next;
-    // Keys come in the order of the axis within a row.
+    // The keys are sorted: parts of a row come in the order of the axis.
     for (auto &[key, part] : parts) {
       auto [place, added] =
           next.try_emplace(Key(key.first, combined.reduce(key.second)), part);
@@ -134,8 +135,8 @@ private:
     parts = std::move(next);
   }
 
-  // By how much the rows of the result differ in the two lanes of a step; 0
-  // where both keep all rows.
+  // Returns the difference between the result's rows in the two lanes of a
+  // step; 0 if both lanes keep all rows.
   Word shareOf(Word places) const {
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (!type || !std::has_single_bit(places))
@@ -146,12 +147,13 @@ private:
                : e.layoutOf(type).columns(Dim::Lane)[bit];
   }
 
-  // Of two rows that differ by `share`, this lane keeps one and gives the other
-  // one away.
+  // Each lane of the step keeps one of two rows that differ by `share` and
+  // sends its part of the other row to the other lane.
   void scatterStep(size_t number, Word share) {
     const AxisStep &step = plan.steps[number];
     llvm::Value *isHigh = isHighLane(step.places);
-    // Rows of the low lane: sums of what registers and later steps tell apart.
+    // The rows that the low lane keeps: the span of the result's register bases
+    // and of the shares of later steps.
     const LinearLayout &wanted = e.layoutOf(op->getResult(0).getType());
     Span low(wanted.columns(Dim::Register));
     for (const AxisStep &later : llvm::drop_begin(plan.steps, number + 1))
@@ -186,7 +188,7 @@ private:
                        e.i32(int64_t(places)), 31);
     });
   }
-  // A lane's part and that of the lane which differs by `places`.
+  // Combines the part of this lane with the part of lane ^ places.
   Registers joinLanes(const Registers &part, Word places) {
     return join(part, fromLane(part, places), places);
   }
@@ -202,7 +204,8 @@ private:
     return combiner.combine(first, second);
   }
 
-  // All lane steps from `first` in one instruction, if they take in all lanes.
+  // Emits all lane steps from `first` as one redux.sync, if they combine all 32
+  // lanes. Returns false otherwise.
   bool reduxStep(size_t first) {
     size_t count = plan.steps.size() - first;
     if (count != 5 || combiner.ordered())
@@ -218,9 +221,9 @@ private:
     return true;
   }
 
-  // Bits of the lane that keep the row, one for each bit of the part's number
-  // that they take over. What they read lies in one pass over the banks; every
-  // lane reading every part takes as many passes as there are parts.
+  // Returns bits of the lane number that do not change the row. Each supplies a
+  // bit of the part's number, so that the lanes load different parts in one
+  // pass over the banks. Loads of all parts by every lane take one pass a part.
   llvm::SmallVector<int> sharingLanes(const LinearLayout &rows) const {
     const int rowBits = rows.outBits();
     const int most = std::min(plan.restBits, 5 - rowBits);
@@ -228,7 +231,8 @@ private:
     for (auto [bit, row] : llvm::enumerate(rows.columns(Dim::Lane)))
       if (!row && int(lanes.size()) < most)
         lanes.push_back(int(bit));
-    // Neighbours first: the lowest bits of the number must not come last.
+    // Ordered combinations join neighbouring parts first. Lanes supply the
+    // lowest bits of the number but are combined last.
     if (combiner.ordered() && int(lanes.size()) < plan.restBits)
       lanes.clear();
     return lanes;
@@ -247,7 +251,8 @@ private:
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << places.outBits());
     e.enterScratch();
-    // Lanes whose step is done hold the same part: their basis is zero here.
+    // Lanes of completed steps hold the same part. Their basis vectors in
+    // `places` are zero, so they count as replicas.
     e.onlyIf(e.isFirstReplica(places), [&] {
       ThreadWord thread(e, places);
       for (auto &[key, part] : parts)
@@ -281,7 +286,7 @@ private:
     parts = std::move(next);
   }
 
-  // `partOf(row)` for the row of every register of the results.
+  // Sets each register of the results to `partOf(row)` of its row.
   template <typename F>
   void finish(F partOf) {
     bool second = combiner.isArg();
@@ -303,7 +308,7 @@ private:
     }
   }
 
-  // Lanes hold the rows that they are to hold, or have scattered them.
+  // True if each lane bit has its wanted row, or scatterStep() distributed it.
   bool agree(const std::vector<Word> &wanted, const std::vector<Word> &rows) {
     return llvm::all_of(llvm::zip(wanted, rows), [&](auto pair) {
       auto [want, row] = pair;
@@ -311,8 +316,8 @@ private:
     });
   }
 
-  // Any layout: the tile goes to shared memory, every thread combines its rows
-  // from there, element by element.
+  // Handles any layout: stores the tile to shared memory, from where every
+  // thread combines its rows element by element.
   void serially() {
     auto types = combiner.types().take_front(op->getNumOperands());
     auto arrays = scratchArrays(e, op, types, int64_t(1) << layout.outBits());
@@ -356,7 +361,7 @@ private:
   LinearLayout layout;
   AxisPlan plan;
   Span combined;
-  Span shares; // by how much rows differ that lanes share
+  Span shares; // the differences of rows that scatterStep() distributed
   std::map<Key, Registers> parts;
 };
 

@@ -2,9 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reduction in the order of the axis that remembers, for every chunk of
-// neighbouring registers, what comes before it (its carry). Elements of a chunk
-// are scanned one after the other; carries are added at the end.
+// Reduces in the order of the axis. For every chunk of neighbouring registers,
+// it keeps the combination of all elements before the chunk (the carry). It
+// scans the elements of a chunk one after the other and adds carries at the
+// end.
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/rows/AxisPlan.h"
 #include "codegen/gpu/lower/rows/Combiner.h"
@@ -46,17 +47,18 @@ int64_t scanScratchBytes(Operation *op, const GpuOptions &) {
 
 namespace {
 
-// The row in registers' words, and where along the axis.
+// Row and coordinate along the axis, without the contributions of lane and
+// warp.
 using Key = std::pair<Word, Word>;
 
-// Registers side by side, and what comes before the first.
+// Neighbouring registers, and the combination of the elements before them.
 struct Chunk {
   llvm::SmallVector<Key> elements;
   Registers carry; // empty: nothing so far
-  // Whether this thread has a carry; null: every thread.
+  // True in threads that have a carry; null if every thread has one.
   llvm::Value *hasCarry = nullptr;
 };
-// Chunks that are joined to one range, and its combination.
+// The chunks of one range of the axis, and the combination of the range.
 struct Group {
   Registers total;
   llvm::SmallVector<size_t> chunks;
@@ -91,8 +93,8 @@ public:
   }
 
 private:
-  // Backwards, coordinates count from the end: registers' bits are flipped
-  // here, lanes' and warps' where they are asked for.
+  // A reverse scan counts coordinates from the end. The mask flips the bits of
+  // registers; laneStep() and throughShared() flip those of lanes and warps.
   Word flipped() const {
     Word mask = 0;
     if (combiner.reverse())
@@ -116,7 +118,8 @@ private:
     }
   }
 
-  // Scans the registers below the first other step, whose number is returned.
+  // Scans the registers of the steps before the first lane step. Returns the
+  // number of that step.
   size_t chunks() {
     size_t step = 0;
     for (; step < plan.steps.size() && !plan.steps[step].isLane; ++step)
@@ -144,8 +147,8 @@ private:
     return result;
   }
 
-  // `value` stands right before the chunk; in threads with `condition` only,
-  // if there is one.
+  // Puts `value` before the carry of the chunk: in threads with `condition`, or
+  // in all threads if it is null.
   void addCarry(Chunk &chunk, const Registers &value, llvm::Value *condition) {
     if (chunk.carry.empty()) {
       chunk.carry = value;
@@ -197,7 +200,8 @@ private:
     groups = std::move(next);
   }
 
-  // Every thread reads the totals of its rows and picks what is before its own.
+  // Every thread loads the totals of the parts of its rows and selects the
+  // combination of the parts before its own.
   void throughShared() {
     LinearLayout places = rowsOf(layout, axis, &plan);
     int rowBits = places.outBits(Dim::Dim0);
@@ -214,7 +218,7 @@ private:
     });
     e.barrier();
     ThreadWord row(e, rowsOf(layout, axis)), own(e, restLayout());
-    // What backwards flips in lanes and warps.
+    // The bits of the part's number that a reverse scan flips.
     Word turned = 0;
     if (combiner.reverse())
       turned = restOf(((Word(1) << layout.outs()[size_t(axis)].bits) - 1) ^
@@ -238,8 +242,8 @@ private:
       addRest(group, running->second, restOf(key.second), part, own.bits);
     }
   }
-  // The carry of a group whose number among the parts of its row is
-  // number ^ part; `bits`: those that part may set.
+  // Adds the carry of a group, whose number among the parts of its row is
+  // number ^ part. `bits` are the bits that `part` may set.
   void addRest(Group &group, llvm::ArrayRef<Registers> before, Word number,
                llvm::Value *part, Word bits) {
     Registers carry;
@@ -282,7 +286,8 @@ private:
     }
   }
 
-  // Any layout: every thread combines all that is before each of its elements.
+  // Handles any layout: a thread computes each of its elements from all
+  // elements up to it.
   void serially() {
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << layout.outBits());

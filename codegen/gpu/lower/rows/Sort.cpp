@@ -1,9 +1,9 @@
-// codegen/gpu/lower/rows/Sort.cpp - rows in ascending or descending order.
+// codegen/gpu/lower/rows/Sort.cpp - lowers tile.sort.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bitonic network: element i meets element i ^ distance, which is another
-// register, a register of another lane, or of another warp.
+// A bitonic network compares element i with element i ^ distance, which is in
+// another register, lane or warp. Irregular layouts (AxisPlan.h) count ranks.
 #include "codegen/gpu/lower/rows/Sort.h"
 
 #include "codegen/gpu/lower/rows/AxisPlan.h"
@@ -60,7 +60,8 @@ private:
   Word wordOf(Word index) const {
     return layout.apply(index << layout.inStart(Dim::Register));
   }
-  // Which bit of `dim` moves by `distance` along the axis; 0 for none.
+  // Returns the bit of `dim` that moves by `distance` along the axis; 0 if none
+  // does.
   Word placeOf(Dim dim, Word distance) const {
     std::vector<Word> columns = layout.columns(dim);
     for (size_t i = 0; i < columns.size(); ++i)
@@ -68,8 +69,8 @@ private:
         return Word(1) << i;
     return 0;
   }
-  // Whether a thread's elements have this bit of the coordinate set; null where
-  // registers say so.
+  // Returns whether this bit of the coordinate is set in the thread's elements;
+  // null if registers differ in it, or if the axis does not have it.
   llvm::Value *bitOf(Word distance) {
     if (distance == size || placeOf(Dim::Register, distance))
       return nullptr;
@@ -87,14 +88,16 @@ private:
     return e.b.CreateICmpSGT(x, y);
   }
 
-  // Elements that meet decide alike: an element takes the other one's value if
-  // it is to hold the smaller one and has the greater one, or the reverse.
+  // Compares and exchanges. Both elements of a pair come to the same decision:
+  // an element takes the other value if it must hold the smaller one and has
+  // the greater one, or the reverse.
   void merge(Word length, Word distance) {
     llvm::Value *upper = bitOf(distance), *turned = bitOf(length);
     std::map<Word, llvm::Value *> others = exchange(distance), next;
     for (auto &[word, value] : values) {
       Word at = word >> start;
-      // Registers' part of: in the upper half, in a falling run, falling all.
+      // What registers determine of: the upper half of a pair, a descending
+      // run, a descending sort.
       bool holdsGreater =
           bool(at & distance) ^ bool(at & length) ^ bool(op.getDescending());
       llvm::Value *dynamic = upper;
@@ -107,13 +110,14 @@ private:
     values = std::move(next);
   }
 
-  // Whether `value` gives way to `other`. dynamic: what turns holdsGreater.
+  // Returns whether `other` replaces `value`. `dynamic`, if not null, inverts
+  // holdsGreater where it is true.
   llvm::Value *takes(llvm::Value *value, llvm::Value *other, bool holdsGreater,
                      llvm::Value *dynamic) {
     if (!dynamic)
       return holdsGreater ? greater(other, value) : greater(value, other);
-    // Of equal integers it does not matter which one it is; a NaN must not be
-    // taken twice.
+    // Equal integers are interchangeable, so not-greater serves as less. With a
+    // NaN, it would duplicate one value and lose the other.
     if (value->getType()->isIntegerTy()) {
       llvm::Value *more = greater(value, other);
       return e.b.CreateXor(holdsGreater ? e.b.CreateNot(more) : more, dynamic);
@@ -123,7 +127,7 @@ private:
                         : e.b.CreateSelect(dynamic, less, more);
   }
 
-  // What the element at a distance holds, for every element.
+  // Returns, for every element, the value of the element at `distance`.
   std::map<Word, llvm::Value *> exchange(Word distance) {
     std::map<Word, llvm::Value *> others;
     Word lane = placeOf(Dim::Lane, distance);
@@ -157,8 +161,8 @@ private:
         .front();
   }
 
-  // Integers in the order of the elements; floats by their bits, so that every
-  // two differ or are equal.
+  // Returns an integer in the order of the elements. Floats are ordered by
+  // their bits, so that NaNs have a position too.
   llvm::Value *keyOf(llvm::Value *value) {
     llvm::Type *type = value->getType();
     if (!type->isFloatingPointTy())
@@ -169,7 +173,8 @@ private:
     return e.b.CreateXor(raw, e.b.CreateLShr(e.b.CreateAShr(raw, bits - 1), 1));
   }
 
-  // Any layout: an element's place is the number of those before it.
+  // Handles any layout: the new position of an element is the number of
+  // elements that sort before it.
   void byRank() {
     ScratchArray array = scratch();
     e.barrier();

@@ -13,12 +13,12 @@ namespace tessera::codegen::gpu {
 
 class Emitter;
 
-/// 0 for other operations.
+/// Return the bytes of scratch of `op`; 0 for other operations.
 int64_t sortScratchBytes(mlir::Operation *op);
 int64_t gatherScratchBytes(mlir::Operation *op);
-/// False for other operations.
+/// Emits tile.sort; returns false for other operations.
 bool emitSort(Emitter &e, mlir::Operation *op);
-/// tile.gather and tile.histogram.
+/// Emits tile.gather and tile.histogram; returns false for other operations.
 bool emitGather(Emitter &e, mlir::Operation *op);
 
 } // namespace tessera::codegen::gpu

@@ -59,8 +59,8 @@ static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
   llvm::Value *first = e.isFirstReplica(layout);
   if (!first)
     first = e.b.getTrue();
-  // Copies of 16 bytes may bypass the L1 cache (.cg). Nothing reads the tile
-  // from L1.
+  // Copies of 16 bytes may bypass the L1 cache (.cg): the kernel reads the tile
+  // from shared memory.
   std::string instruction =
       std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global";
   for (int64_t index = 0; index < int64_t(pointers.size()); index += vector) {
