@@ -1,4 +1,4 @@
-// codegen/gpu/emit/ExactLoads.cpp - no load wider than what the kernel reads.
+// codegen/gpu/emit/ExactLoads.cpp - prevents loads wider than the kernel's.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/ExactLoads.h"
@@ -13,8 +13,8 @@
 namespace tessera::codegen::gpu {
 namespace {
 
-// The loads of the elements that `mask` has, each of a power of two of
-// neighbours and as aligned as it is large.
+// Replaces a masked load by loads of the elements that `mask` selects. Each
+// loads a power of two of neighbours and is aligned to its size.
 void split(llvm::IntrinsicInst *load, llvm::Constant *mask) {
   llvm::IRBuilder<> b(load);
   auto *type = llvm::cast<llvm::FixedVectorType>(load->getType());

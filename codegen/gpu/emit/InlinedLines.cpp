@@ -1,5 +1,5 @@
-// codegen/gpu/emit/InlinedLines.cpp - lines of helpers, with the calls that
-// brought them.
+// codegen/gpu/emit/InlinedLines.cpp - adds inlined_at to line information of
+// PTX.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/InlinedLines.h"
@@ -23,7 +23,8 @@ namespace {
 
 constexpr StringRef callMark = "tessera.call.";
 
-// Paths would make the text depend on the folder of the checkout.
+// Returns the file name. A path would make the PTX depend on the folder of the
+// checkout.
 std::string fileOfPath(StringRef path) { return std::string(lastPart(path)); }
 
 } // namespace
@@ -55,7 +56,7 @@ InlinedLines::InlinedLines(llvm::Module &module) {
     }
 }
 
-// One pass over the lines of a text.
+// Rewrites PTX in one pass over its lines.
 class InlinedLines::Writer {
 public:
   explicit Writer(const std::vector<Call> &calls) : calls(calls) {}
@@ -84,7 +85,7 @@ public:
   }
 
 private:
-  // .file 2 "tiles.py"
+  // Reads directives such as .file 2 "tiles.py".
   void readFiles(StringRef ptx) {
     for (size_t at; (at = ptx.find("\t.file\t")) != StringRef::npos;) {
       ptx = ptx.drop_front(at + 7);
@@ -94,7 +95,7 @@ private:
     }
   }
 
-  // 2 29 12
+  // Writes the .loc for `text`: file, line and column, such as 2 29 12.
   void placeOf(StringRef text) {
     unsigned file = 0, line = 0, column = 0;
     for (unsigned *number : {&file, &line, &column}) {
@@ -119,7 +120,8 @@ private:
            std::to_string(column);
   }
 
-  // ptxas asks that the place of a call has stood in a .loc before.
+  // Writes the .loc of an inlined line. ptxas requires an earlier .loc with the
+  // location of the call.
   void inlined(StringRef file, unsigned line, unsigned column,
                StringRef function, const llvm::DILocation *at) {
     const std::string caller =
@@ -167,7 +169,7 @@ private:
   }
 
   const std::vector<Call> &calls;
-  std::map<unsigned, std::string> files; // of the text as it was
+  std::map<unsigned, std::string> files; // of the original text
   std::map<std::string, unsigned> numbers, functions;
   std::set<std::string> seen;
   std::string result;

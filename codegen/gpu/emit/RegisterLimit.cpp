@@ -1,5 +1,5 @@
-// codegen/gpu/emit/RegisterLimit.cpp - how many registers ptxas may give a
-// thread.
+// codegen/gpu/emit/RegisterLimit.cpp - limits the registers per thread in
+// ptxas.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/RegisterLimit.h"
@@ -16,8 +16,8 @@
 namespace tessera::codegen::gpu {
 namespace {
 
-// From here on a text is taken for one that needs every register: the largest
-// kernels only, for which a run of ptxas takes 300 ms and more.
+// PTX above this size in bytes is assumed to need every register. Only the
+// largest kernels exceed it, for which a run of ptxas takes 300 ms and more.
 constexpr size_t largeText = 128 << 10;
 constexpr uint32_t mostAttempts = 4;
 
@@ -32,8 +32,8 @@ public:
       : textSize(textSize), options(options), assembler(assembler) {}
 
   Assembled run() {
-    // ptxas does not spill to keep to its own idea of a limit unless the
-    // limit is far off; asked for one block it uses what there is.
+    // Without --minnctapersm, ptxas has a default limit, for which it spills
+    // only if the kernel needs far more. With one block, it uses all registers.
     best = attempt(textSize > largeText ? 1 : 0);
     if (spills(best.cubin) && best.minBlocks == 0 &&
         best.cubin.resources.registers < mostRegisters()) {
@@ -68,8 +68,8 @@ private:
     return result;
   }
 
-  // None if ptxas dies or does not end: there is code already, and a ptxas that
-  // failed is not asked any more.
+  // Returns nullopt if ptxas crashes or times out, and always after that or
+  // after mostAttempts runs: the first run has produced code.
   std::optional<Assembled> again(uint32_t blocks) {
     if (failed || attempts >= mostAttempts)
       return std::nullopt;
@@ -81,8 +81,9 @@ private:
     }
   }
 
-  // Between what there is and what shared memory and warps allow. Small kernels
-  // often reach the end at once; large ones seldom get two steps further.
+  // Searches between the blocks reached and the blocks that shared memory and
+  // warps allow. Small kernels often reach the maximum, which is tried first;
+  // large ones seldom get two steps further.
   void climb() {
     const uint64_t allowed = codeSize(best.cubin.bytes) * 9 / 8;
     uint32_t reached = blocksOf(best.cubin.resources.registers);

@@ -1,4 +1,4 @@
-// codegen/gpu/emit/Target.cpp - LLVM's view of a GPU target.
+// codegen/gpu/emit/Target.cpp - creates LLVM's NVPTX target machines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/Target.h"
@@ -23,9 +23,9 @@ namespace {
 
 const char *const tripleText = "nvptx64-nvidia-cuda";
 
-// The back end reads this from the command line only, when a target machine is
-// made: pointers into shared, constant and local memory take 32 bits. Linking
-// with lld restores the default.
+// Gives pointers to shared, constant and local memory 32 bits. The NVPTX back
+// end has only a command-line option for it and reads the option when it
+// creates a target machine. Linking with lld resets the option.
 bool setShortPointers() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -65,8 +65,8 @@ llvm::TargetMachine &gpuTargetMachine(const GpuTarget &target) {
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
     options.ExceptionModel = llvm::ExceptionHandling::None;
     options.MCOptions.AsmVerbose = false;
-    // Not Aggressive: that is two runs of GVN, which take half of the time of
-    // large kernels and find nothing after the optimizer.
+    // The level is Default. Aggressive adds two runs of GVN, which take half of
+    // the time of large kernels and find nothing after the optimizer.
     const llvm::Target &backEnd = nvptx();
     if (!setShortPointers())
       throw Error("this LLVM's NVPTX back end has no option nvptx-short-ptr",
@@ -85,7 +85,7 @@ llvm::TargetMachine &gpuTargetMachine(const GpuTarget &target) {
 void prepareGpuModule(llvm::Module &module, const GpuTarget &target) {
   module.setTargetTriple(llvm::Triple(tripleText));
   module.setDataLayout(gpuTargetMachine(target).createDataLayout());
-  // Without it a reader of the IR as text drops the lines of the kernel.
+  // Without this flag, LLVM's reader of textual IR drops the debug locations.
   if (!module.getModuleFlag("Debug Info Version"))
     module.addModuleFlag(llvm::Module::Warning, "Debug Info Version",
                          llvm::DEBUG_METADATA_VERSION);

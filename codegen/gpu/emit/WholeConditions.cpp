@@ -1,5 +1,4 @@
-// codegen/gpu/emit/WholeConditions.cpp - one select for a condition of several
-// parts.
+// codegen/gpu/emit/WholeConditions.cpp - one select per compound condition.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/WholeConditions.h"

@@ -1,4 +1,4 @@
-// codegen/gpu/kernel/TileSizes.cpp - tiles that no thread can hold.
+// codegen/gpu/kernel/TileSizes.cpp - sizes of tiles and their limits.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/TileSizes.h"
@@ -33,7 +33,7 @@ int64_t tileRegisters(Type type) {
 }
 
 void checkTileSizes(ModuleOp module, const GpuOptions &options) {
-  // MLIR is built without exceptions: none may pass through the walk.
+  // MLIR is built without exceptions: none may pass through walk().
   Operation *place = nullptr;
   RankedTensorType tile;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {

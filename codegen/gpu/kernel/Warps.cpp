@@ -1,4 +1,4 @@
-// codegen/gpu/kernel/Warps.cpp - how many warps a kernel has work for.
+// codegen/gpu/kernel/Warps.cpp - the number of warps of a block.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/Warps.h"

@@ -21,7 +21,8 @@ using tessera::layout::Word;
 
 namespace tessera::codegen::gpu {
 
-// What one request of a warp reads without another pass over the cache's tags.
+// Bytes of a cache line: a request within one line takes one pass over the tags
+// of the cache.
 static constexpr int64_t kLineBytes = 128;
 
 LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
@@ -40,8 +41,9 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
   int64_t lanes = layout::lanesPerWarp, warps = numWarps, rows = 1;
   for (int axis : order.drop_front())
     rows *= shape[axis];
-  // Of a row longer than a line a lane takes one vector of each line, where
-  // other rows give all lanes and warps work: rows cost an address each.
+  // With enough rows for all lanes and warps, the lanes on a row cover one
+  // line, and a lane takes a vector of every line. The addresses of these
+  // vectors differ by constants; other rows need an address each.
   const int64_t ofLine = std::max<int64_t>(1, line / width);
   const bool manyRows = line && rows * ofLine >= lanes * warps;
   for (int axis : order) {
@@ -56,9 +58,9 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
     how.warps[axis] = std::min(warps, rest);
     warps /= how.warps[axis];
   };
-  // Of rows that are not vectors warps go along the other axes first: what is
-  // left of a row is registers of one thread, whose addresses differ by
-  // constants. Rows cost an address each.
+  // With single elements or many rows, warps go along the other axes first. The
+  // rest of a row is then in registers of one thread, whose addresses differ by
+  // constants; other rows need an address each.
   if (width > 1 && !manyRows)
     spread(order[0]);
   for (int axis : order.drop_front())
@@ -69,7 +71,7 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
     for (int axis : order.drop_front())
       if (how.lanes[axis] == 1)
         how.perThread[axis] = shape[axis] / how.warps[axis];
-  // Places without elements of their own hold replicas.
+  // Surplus lanes and warps hold replicas.
   how.lanes[order.back()] *= lanes;
   how.warps[order.back()] *= warps;
   return layout::blocked(shape.vec(), how);
@@ -103,7 +105,7 @@ struct Access {
   int64_t width = 1;
 };
 
-// What a load gives or a store takes.
+// Returns the result of a load or an atomic, or the stored value.
 Value dataOf(Operation *op) {
   if (auto store = dyn_cast<tile::StoreOp>(op))
     return store.getValue();
@@ -118,13 +120,14 @@ static Access accessOf(Operation *op, const AxisInfoAnalysis &axes,
   AxisInfo info = axes.of(ptr);
   Access access;
   access.order = layout::lastFirst(shape.size());
-  // The axis with the longest runs first; among equals the last.
+  // Orders the axes by contiguity, the longest first; among equals, the last
+  // axis first.
   llvm::stable_sort(access.order, [&](int a, int b) {
     return info.axes[a].contiguity > info.axes[b].contiguity;
   });
   access.width = axes.accessWidth(ptr, maskOf(op), access.order[0]);
   int64_t bytes = elementBytes(ptr.getType());
-  // Atomics take one word at a time, 16-bit ones a pair.
+  // An atomic instruction handles one element, or a pair of 16-bit elements.
   if (isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))
     access.width = std::min<int64_t>(access.width, bytes == 2 ? 2 : 1);
   int64_t elements = 1;
@@ -136,8 +139,8 @@ static Access accessOf(Operation *op, const AxisInfoAnalysis &axes,
   return access;
 }
 
-// Tensors of one shape that elementwise operations, loops and branches tie
-// together: a conversion between them would be in the way of every element.
+// Returns classes of tensors of one shape that elementwise operations and loops
+// connect. A conversion between them would move every element.
 static llvm::EquivalenceClasses<void *> tiedValues(func::FuncOp function) {
   llvm::EquivalenceClasses<void *> classes;
   auto tie = [&](Value a, Value b) {
@@ -145,7 +148,8 @@ static llvm::EquivalenceClasses<void *> tiedValues(func::FuncOp function) {
         tile::shapeOf(a.getType()) == tile::shapeOf(b.getType()))
       classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
   };
-  // Index arithmetic exists in as many layouts as are needed; it ties nothing.
+  // Only data connect tensors. Index arithmetic does not: the layout passes
+  // duplicate it for each layout that needs it.
   llvm::DenseSet<Value> data;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<tile::LoadOp, tile::AtomicRMWOp, tile::AtomicCASOp, tile::DotOp,
@@ -176,9 +180,9 @@ static llvm::EquivalenceClasses<void *> tiedValues(func::FuncOp function) {
   return classes;
 }
 
-// `layout` with `width` neighbours in a lane instead of more: lanes take the
-// places of the registers that are left over, and those go behind them. What a
-// warp holds stays the same.
+// Returns `layout` with at most `width` neighbours along `axis` in a lane. Lane
+// bits take the strides of the surplus register bits, which move above the lane
+// bits. A warp holds the same elements as in `layout`.
 static LinearLayout narrowed(const LinearLayout &layout, int axis,
                              int64_t width) {
   assert(llvm::isPowerOf2_64(uint64_t(width)) && "layouts are maps of bits");
@@ -189,7 +193,7 @@ static LinearLayout narrowed(const LinearLayout &layout, int axis,
     return layout;
   std::vector<Word> registers = layout.columns(Dim::Register),
                     lanes = layout.columns(Dim::Lane);
-  // Lanes along the axis follow its registers, from the lowest one.
+  // Counts the lane bits that continue the axis above its register bits.
   const Word unit = registers[0];
   int along = 0;
   while (along < int(lanes.size()) &&
@@ -259,8 +263,8 @@ accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
     each.widest = std::max(each.widest, access.width);
     each.accesses.push_back({op, access});
   });
-  // What is cheapest for all together: a lane issues a request, which takes
-  // its sectors; of equals the widest.
+  // Chooses the width with the lowest cost of all accesses of a class, in
+  // sectors and requests; among equals, the widest.
   for (auto &[key, each] : classes) {
     auto layoutWith = [&](Operation *op, const Access &access, int64_t width) {
       LinearLayout widest = layoutOf(op, access, each.widest);

@@ -19,18 +19,18 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// The elements of one dot's result are an operand of another, `turned` an odd
-// number of times on the way.
+// The result of dot `from` reaches an operand of dot `to`. `turned` is true if
+// it is transposed an odd number of times between them.
 struct Link {
   tile::DotOp from, to;
   bool isA, turned;
-  // Columns of from's result are what `to` sums over.
+  // True if `to` sums over the columns of from's result.
   bool columnsAreK() const { return isA != turned; }
 };
 
 } // namespace
 
-// Does it exchange the last two axes?
+// True if `trans` exchanges the last two axes.
 static bool turns(tile::TransOp trans) {
   ArrayRef<int32_t> order = trans.getOrder();
   return order.size() >= 2 && order.back() + 2 == int32_t(order.size());
@@ -57,7 +57,8 @@ static void follow(tile::DotOp dot, SmallVector<Link> &links) {
   }
 }
 
-// Instructions that the busiest warp does for each step of K.
+// Returns the instructions of the busiest warp per step of K, with the best
+// distribution of warps over rows and columns.
 static int64_t instructionsOf(const layout::MmaShape &mma, int64_t rows,
                               int64_t columns, int numWarps) {
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -68,8 +69,9 @@ static int64_t instructionsOf(const layout::MmaShape &mma, int64_t rows,
   return least;
 }
 
-// Instructions take 16 rows and 8 columns: there must be enough of both when
-// they change places.
+// True if the operands of the dot may be swapped. An instruction has 16 rows
+// and 8 columns: the swapped result must have as many and must not take more
+// instructions.
 static bool maySwap(tile::DotOp dot, int numWarps) {
   std::optional<layout::MmaShape> mma = tile::mmaShapeOf(dot);
   if (!mma || mma->m != 16 ||
@@ -82,8 +84,8 @@ static bool maySwap(tile::DotOp dot, int numWarps) {
              instructionsOf(*mma, m, n, numWarps);
 }
 
-// The axis along which memory runs, of a value that comes from a load:
-// 0 for rows, 1 for columns.
+// Returns the axis along which memory is contiguous, for a value that comes
+// from a load: 0 for rows, 1 for columns; nullopt if it is unknown.
 static std::optional<int> contiguousAxis(Value value) {
   bool turned = false;
   for (Operation *op = value.getDefiningOp(); op;
@@ -112,8 +114,9 @@ static std::optional<int> contiguousAxis(Value value) {
   return std::nullopt;
 }
 
-// Does a loop carry the sum and do nothing else with it than scale its rows
-// (softmax of what came before, which few shuffles bring to columns)?
+// True if a loop carries the accumulator and otherwise only scales its rows, as
+// an online softmax does. Few shuffles bring the factors of the rows to the
+// columns of a swapped dot.
 static bool onlySums(tile::DotOp dot) {
   Value acc = dot.getAcc();
   if (auto scaled = acc.getDefiningOp<arith::MulFOp>();
@@ -132,9 +135,9 @@ static bool onlySums(tile::DotOp dot) {
          use.getOperandNumber() + 1 == carried.getArgNumber();
 }
 
-// Gives dots whose results meet on their way to the same operand, element by
-// element (p and dp of ds = p * dp), the sum of their votes: with one layout
-// nothing has to move where they meet.
+// Gives dots whose results are combined element by element on the way to the
+// same operand (p and dp of ds = p * dp) the sum of their votes. If they have
+// one layout, no data move where they are combined.
 static void voteTogether(ArrayRef<Link> links,
                          llvm::MapVector<tile::DotOp, DotRoles> &roles) {
   llvm::EquivalenceClasses<Operation *> meeting;
@@ -170,8 +173,8 @@ llvm::MapVector<tile::DotOp, DotRoles> dotRoles(func::FuncOp function,
   llvm::DenseMap<Operation *, int> wishes;
   llvm::DenseSet<Operation *> feeds;
   for (Link link : links) {
-    // movmatrix transposes 16-bit elements for less than the rows cost that a
-    // lane then has.
+    // Only for 32-bit elements: movmatrix transposes 16-bit elements at a lower
+    // cost than that of the rows that a lane holds after a swap.
     if (tile::elementType(link.to.getA().getType()).isF32())
       wishes[link.from] += link.columnsAreK() ? -1 : 1;
     feeds.insert(link.from);
@@ -189,7 +192,8 @@ llvm::MapVector<tile::DotOp, DotRoles> dotRoles(func::FuncOp function,
   }
   for (Link link : links) {
     DotRoles &from = roles[link.from], &to = roles[link.to];
-    // The axis that the second does not sum over.
+    // True if rows of from's instruction are the axis that `to` does not sum
+    // over.
     bool rows = link.columnsAreK() != from.swapped;
     bool toRows = link.isA != to.swapped;
     (rows ? from.rows : from.columns) += 1;

@@ -47,7 +47,7 @@ LinearLayout spreadBroadcast(const LinearLayout &operand,
   for (size_t axis = shape.size(); axis-- > 0;)
     if (shape[axis] != operand.outSize(layout::tileDim(int(axis))))
       wide = layout::broadcast(wide, int(axis), shape[axis]);
-  // Registers behind the operand's own are the axes that grow.
+  // Register bits after those of the operand belong to the broadcast axes.
   std::vector<Word> lanes = wide.columns(Dim::Lane), columns;
   size_t own = size_t(operand.inBits(Dim::Register)), lane = 0;
   for (Word column : wide.columns(Dim::Register)) {

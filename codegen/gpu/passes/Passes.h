@@ -1,9 +1,9 @@
-// codegen/gpu/passes/Passes.h - the passes of the GPU (Passes.td).
+// codegen/gpu/passes/Passes.h - declares the GPU back end's passes (Passes.td).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each has createNAMEPass(options); the file that defines it includes
-// Passes.h.inc once more with GEN_PASS_DEF_NAMEPASS.
+// Each pass has a factory, createNAMEPass(options). The file that implements
+// the pass includes Passes.h.inc again, with GEN_PASS_DEF_NAMEPASS.
 #pragma once
 
 #include "dialect/tile/TileDialect.h"
