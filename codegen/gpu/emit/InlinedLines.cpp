@@ -1,5 +1,4 @@
-// codegen/gpu/emit/InlinedLines.cpp - adds inlined_at to line information of
-// PTX.
+// codegen/gpu/emit/InlinedLines.cpp - adds inlined_at to the lines of PTX.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/InlinedLines.h"

@@ -1,5 +1,4 @@
-// codegen/gpu/emit/RegisterLimit.cpp - limits the registers per thread in
-// ptxas.
+// codegen/gpu/emit/RegisterLimit.cpp - limits registers per thread in ptxas.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/RegisterLimit.h"

@@ -1,5 +1,4 @@
-// codegen/gpu/lower/rows/AxisPlan.cpp - plans the steps of reductions and
-// scans.
+// codegen/gpu/lower/rows/AxisPlan.cpp - plans steps of reductions and scans.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/rows/AxisPlan.h"

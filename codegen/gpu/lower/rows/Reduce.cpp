@@ -33,7 +33,7 @@ int64_t reduceScratchBytes(Operation *op, const GpuOptions &) {
   int axis = axisOfCombination(op);
   AxisPlan plan = planAxis(layout, axis, isOrderedCombination(op));
   auto types = partTypes(op);
-  if (!plan.regular) { // the sources; an index needs no place
+  if (!plan.regular) { // sources only: the loop counter is the index
     types.truncate(op->getNumOperands());
     return scratchArrayBytes(types, int64_t(1) << layout.outBits());
   }
