@@ -1,4 +1,4 @@
-// codegen/cpu/Atomic.cpp - read-modify-write, one element at a time.
+// codegen/cpu/Atomic.cpp - emits atomic operations, one element at a time.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"

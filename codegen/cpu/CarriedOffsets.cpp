@@ -1,6 +1,14 @@
-// codegen/cpu/CarriedOffsets.cpp - loop-carried tensors that move uniformly.
+// codegen/cpu/CarriedOffsets.cpp - carries a scalar offset instead of a tensor.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// A loop often carries a tensor of pointers or indices that moves by the same
+// amount in each iteration. The pass carries the amount instead:
+//
+//     for iter_args(%p = %init)            for iter_args(%o = 0)
+//       load %p                              %p = addptr(%init, splat(%o))
+//       yield addptr(%p, splat(%step))       load %p
+//                                            yield %o + %step
 #include "codegen/cpu/CarriedOffsets.h"
 
 #include "dialect/tile/TileDialect.h"
@@ -15,7 +23,8 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
-// The scalar that every element of `value` equals; null if there is none.
+// Returns the scalar that every element of `value` equals; null if there is
+// none.
 static Value uniformScalar(OpBuilder &b, Value value) {
   DenseElementsAttr dense;
   if (matchPattern(value, m_Constant(&dense)) && dense.isSplat())
@@ -42,8 +51,8 @@ static Value uniformScalar(OpBuilder &b, Value value) {
   return {};
 }
 
-// The uniform amount by which `next` differs from `argument`, in the type of
-// the offset; null if it does not follow a chain of additions.
+// Returns the amount by which every element of `next` differs from `argument`,
+// in the type of the offset; null if `next` is not a chain of additions.
 static Value movement(OpBuilder &b, Value argument, Value next, Type type) {
   Value total;
   while (next != argument) {
@@ -143,7 +152,7 @@ static void rewrite(IRRewriter &b, scf::ForOp loop) {
 void carryOffsets(func::FuncOp function) {
   IRRewriter b(function.getContext());
   SmallVector<scf::ForOp> loops;
-  // Inner loops first: their results become sums of what goes in.
+  // Inner loops first: their results become sums of their initial values.
   function.walk<WalkOrder::PostOrder>(
       [&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)

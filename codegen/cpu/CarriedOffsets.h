@@ -1,4 +1,4 @@
-// codegen/cpu/CarriedOffsets.h - loop-carried tensors that move uniformly.
+// codegen/cpu/CarriedOffsets.h - carries a scalar offset instead of a tensor.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -52,8 +52,8 @@ SmallVector<Value> Emitter::combineRegion(Region &region, ValueRange arguments,
   return results;
 }
 
-// In the order of the axis, with vectors across the other dimensions: nothing
-// is assumed of the combination.
+// Combines elements in the order of the axis and vectorizes across the other
+// dimensions. The region need not be associative or commutative.
 void Emitter::emitCombine(Operation *op) {
   auto scan = dyn_cast<tile::ScanByOp>(op);
   auto reduce = dyn_cast<tile::ReduceByOp>(op);

@@ -1,4 +1,5 @@
-// codegen/cpu/Control.cpp - the kernel in program order.
+// codegen/cpu/Control.cpp - emits the kernel in program order: blocks, ifs and
+// loops.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -142,8 +143,8 @@ void Emitter::emitScalar(Operation *op) {
     scalars[op->getResult(i)] = apply(op, i, operands);
 }
 
-// The next values take the places of the old ones, as if all at once: values
-// that another carried value still needs go through a parking buffer.
+// Replaces all loop-carried values at once. A next value whose buffer is
+// overwritten by another next value is first copied to a parking buffer.
 void Emitter::emitYield(scf::ForOp loopOp) {
   auto yield = cast<scf::YieldOp>(loopOp.getBody()->getTerminator());
   for (bool park : {true, false})
@@ -165,8 +166,8 @@ void Emitter::emitYield(scf::ForOp loopOp) {
     }
 }
 
-// How many of lower, lower + step, ... are below upper, at most 2^63 - 1: more
-// iterations than end. Steps are at least 1.
+// Returns how many of lower, lower + step, ... are less than upper, at most
+// 2^63 - 1; no loop reaches that many iterations. `step` is at least 1.
 Value Emitter::countIterations(Value lower, Value upper, Value step) {
   Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, lower,
                                     upper),
@@ -195,7 +196,7 @@ void Emitter::emitFor(scf::ForOp loopOp) {
   loc = loopOp.getLoc();
   if (isa<IndexType>(loopOp.getInductionVar().getType()))
     unsupported(loopOp, "a loop over values of type index");
-  // Counted in 64 bits: the last sum may not fit into 32.
+  // Counts in 64 bits, because the last sum may not fit into 32.
   Type counter = loopOp.getInductionVar().getType();
   auto bound = [&](Value value) -> Value {
     return counter.getIntOrFloatBitWidth() < 64
@@ -206,7 +207,7 @@ void Emitter::emitFor(scf::ForOp loopOp) {
   Value lower = bound(loopOp.getLowerBound()),
         upper = bound(loopOp.getUpperBound()), step = bound(loopOp.getStep());
   Value first = lower, between = step;
-  // No wider type holds the sums of 64 bits: there the iterations are counted.
+  // No wider type holds 64-bit sums, so such a loop counts its iterations.
   const bool counted =
       counter.getIntOrFloatBitWidth() == 64 && !matchPattern(step, m_One());
   if (counted) {

@@ -19,8 +19,9 @@ static bool isZeroSplat(Value value) {
   return dense.getSplatValue<APInt>().isZero();
 }
 
-// One block of C in registers: rows x (vectors * width) elements, summed over
-// the depth with one broadcast of A per row and one vector of B per column.
+// Emits one block of C in registers: rows x (vectors * width) elements. Each
+// step along the depth reads one broadcast of A per row and one vector of B per
+// column.
 void Emitter::dotBlock(const View &a, RightOperand rightAt, const View &c,
                        bool zero, bool pairs, int64_t rows, int64_t vectors,
                        int64_t width, int64_t depth, Value row, Value column) {
@@ -98,7 +99,7 @@ void Emitter::emitDot(tile::DotOp op) {
     };
   };
   if (plan.bufferOf(op.getB()) < 0) {
-    // Other expressions of this dot must not find what is read here.
+    // Other expressions of this dot must not reuse the values read here.
     auto saved = std::move(memo);
     memo.clear();
     dotMatrices(
@@ -129,7 +130,7 @@ void Emitter::emitDot(tile::DotOp op) {
   });
 }
 
-// As many sums as registers hold beside the operands.
+// Returns the number of rows whose sums fit into registers with the operands.
 int64_t dotRows(const CpuOptions &options) {
   return options.vectorBits == 512 ? 8 : 4;
 }

@@ -9,7 +9,8 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
-// f32 registers that hold bf16: `low` and `high` as the halves of i32.
+// Packs two bf16 values, held as f32, into the halves of an i32: `low` into the
+// lower half, `high` into the upper one.
 Value Emitter::pairOf(Value low, Value high) {
   Type type = lanes.like(low, b.getI32Type());
   auto bits = [&](Value value) -> Value {
@@ -22,7 +23,7 @@ Value Emitter::pairOf(Value low, Value high) {
                             lanes.integer(type, 0xffff0000)));
 }
 
-// `value`, [K, columns], as pairs [K / 2, columns].
+// Writes `value`, [K, columns], to `view` as pairs along K, [K / 2, columns].
 void Emitter::pack(Value value, const View &view) {
   ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
   const bool held = plan.bufferOf(value) >= 0;
@@ -46,8 +47,8 @@ void Emitter::pack(Value value, const View &view) {
   });
 }
 
-// Where neighbours along K lie side by side: blocks of square x square pairs
-// are read along K and turned over in registers.
+// Packs a value whose neighbours along K are adjacent in memory: reads blocks
+// of square x square pairs along K and transposes them in registers.
 void Emitter::packColumns(Value value, const View &view, int64_t square,
                           llvm::function_ref<Value(const Index &)> at) {
   ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
@@ -117,7 +118,7 @@ void Emitter::emitPairedDot(tile::DotOp op, const View &c, bool zero) {
         },
         c, zero, true);
   }
-  // Other expressions of this dot must not find what is read here.
+  // Other expressions of this dot must not reuse the values read here.
   auto saved = std::move(memo);
   memo.clear();
   dotMatrices(

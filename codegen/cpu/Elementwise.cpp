@@ -1,4 +1,5 @@
-// codegen/cpu/Elementwise.cpp - one arith, math or tile operation on lanes.
+// codegen/cpu/Elementwise.cpp - emits one arith, math or tile operation on
+// lanes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -30,8 +31,8 @@ Value Emitter::constant(Attribute attr, Type element) {
 
 static bool isNarrowFloat(Type type) { return type.isF16() || type.isBF16(); }
 
-// Operations whose result is one of their operands, or its negation: exact in
-// f32 whatever the element type.
+// True if the result of `op` is one of its operands or the negation of one.
+// Such an operation is exact in f32 for every element type.
 static bool isExact(Operation *op) {
   return isa<arith::NegFOp, arith::SelectOp, arith::MaximumFOp,
              arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
@@ -65,7 +66,7 @@ Value Emitter::bitcast(Operation *op, Value value) {
   return arith::BitcastOp::create(b, loc, type, value);
 }
 
-// Whether a divisor is one that no dividend traps for.
+// True if a division by `divisor` does not trap for any dividend.
 static bool isHarmless(Value divisor) {
   Attribute attr;
   if (!matchPattern(divisor, m_Constant(&attr)))
@@ -79,9 +80,9 @@ static bool isHarmless(Value divisor) {
          !number.getValue().isAllOnes();
 }
 
-// The processor traps for x / 0 and for the least number / -1, in lanes that
-// are masked off as well, and to LLVM both say that they do not happen. Then
-// the divisor is 1 (docs/numerics.md).
+// Returns a divisor that is 1 in each lane that would trap: x / 0, and the
+// least integer / -1. x86 traps in masked-off lanes too, and LLVM treats both
+// divisions as undefined behavior (docs/numerics.md).
 Value Emitter::safeDivisor(Operation *op, Value dividend, Value divisor) {
   if (isHarmless(divisor))
     return divisor;
@@ -147,10 +148,10 @@ Value Emitter::apply(Operation *op, unsigned result, ArrayRef<Value> operands) {
     mapping.map(from, to);
   Operation *copy = b.clone(*op, mapping);
   copy->setLoc(loc);
-  // Hints of the author (tile.contiguity ...) mean nothing further down.
+  // Later passes do not read the author's hints (tile.contiguity ...).
   for (NamedAttribute each : llvm::to_vector(copy->getDiscardableAttrs()))
     copy->removeDiscardableAttr(each.getName());
-  // The lanes of the operands decide how many the results have.
+  // The results have as many lanes as the last operand.
   Value shape = operands.empty() ? Value() : operands.back();
   for (OpResult each : copy->getResults()) {
     Type of =

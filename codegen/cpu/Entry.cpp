@@ -1,5 +1,5 @@
-// codegen/cpu/Entry.cpp - the entry function, its arguments, its scratch
-// memory.
+// codegen/cpu/Entry.cpp - emits the entry function, its arguments and its
+// scratch memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -15,7 +15,7 @@ Emitter::Emitter(func::FuncOp function, const Plan &plan,
     : function(function), plan(plan), axes(function), options(options),
       b(function.getContext()), loc(function.getLoc()), lanes(b, loc) {}
 
-// One slot of 8 bytes per parameter.
+// Reads the arguments: `args` has one 8-byte slot per parameter.
 void Emitter::bindArguments() {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
@@ -41,8 +41,8 @@ void Emitter::bindArguments() {
   }
 }
 
-// Every slot of scratch memory gets an alias scope: accesses to one do not
-// alias those to another.
+// Gives each slot of scratch memory an alias scope, because accesses to
+// different slots do not alias.
 void Emitter::bindBuffers() {
   MLIRContext *context = b.getContext();
   auto domain = LLVM::AliasScopeDomainAttr::get(
@@ -75,8 +75,8 @@ void Emitter::run() {
   entry.setArgAttr(3, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
   entry.setArgAttr(3, LLVM::LLVMDialect::getAlignAttrName(),
                    b.getI64IntegerAttr(64));
-  // A kernel may make a null pointer of an integer. Its access faults; without
-  // this attribute LLVM deletes the access and the code around it.
+  // A kernel may convert an integer to a null pointer; its access must fault.
+  // Without this attribute LLVM deletes the access and the code around it.
   entry.setPassthroughAttr(
       b.getArrayAttr(b.getStringAttr("null_pointer_is_valid")));
   Block *block = entry.addEntryBlock(b);

@@ -1,4 +1,4 @@
-// codegen/cpu/Evaluate.cpp - expressions inside a nest.
+// codegen/cpu/Evaluate.cpp - evaluates expressions inside a loop nest.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -14,7 +14,8 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
-// Equal constants are one key, whichever operation makes them.
+// Returns the memo key of `value`. Equal constants have the same key even if
+// different operations define them.
 static void *keyOf(Value value) {
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant)))
@@ -111,7 +112,8 @@ Lanes Emitter::evaluateView(Operation *op, const Index &index) {
   return evaluate(source, inner);
 }
 
-// The source has a buffer, whose row-major order is the result's too.
+// Reads the source's buffer. A reshape keeps the row-major order, so the linear
+// index is the result's.
 Lanes Emitter::evaluateReshape(Operation *op, const Index &index) {
   Value source = op->getOperand(0);
   ArrayRef<int64_t> shape = tile::shapeOf(op->getResult(0).getType());
@@ -155,8 +157,8 @@ Lanes Emitter::evaluateJoin(tile::JoinOp op, const Index &index) {
   return result;
 }
 
-// Indices of `size` elements, a power of two: one outside is taken modulo the
-// size, as on a GPU, so that nothing else is read.
+// Returns the indices modulo `size`, a power of two, as on a GPU. An index out
+// of range then does not read outside of the buffer.
 Value Emitter::insideOf(Value indices, int64_t size) {
   unsigned bits =
       getElementTypeOrSelf(indices.getType()).getIntOrFloatBitWidth();
@@ -202,9 +204,10 @@ Lanes Emitter::evaluateGather(tile::GatherOp op, const Index &index) {
   return Lanes::general(gathered);
 }
 
-// Whether no two neighbouring lanes of an affine value lie on both sides of a
-// wrap. Where bounds are narrower than the type, nothing that led to them
-// wrapped; and the ends of the type are multiples of every vector's width.
+// True if an affine value does not overflow between neighbouring lanes. If the
+// known bounds are narrower than the type, no operation that led to the value
+// wrapped. Otherwise an aligned, contiguous vector suffices, because the limits
+// of the type are multiples of every vector's width.
 bool Emitter::neverWraps(Value value, const Index &index) const {
   const AxisInfo info = axes.of(value);
   auto type = cast<IntegerType>(tile::elementType(value.getType()));
@@ -217,7 +220,8 @@ bool Emitter::neverWraps(Value value, const Index &index) const {
   return std::min(axis.contiguity, axis.divisibility) >= index.width;
 }
 
-// Integer operations that keep equal steps between lanes.
+// Applies an integer operation that keeps equal steps between lanes; returns
+// nullopt if `op` does not.
 std::optional<Lanes> Emitter::affine(Operation *op, ArrayRef<Lanes> in,
                                      const Index &index) {
   auto steps = [](const Lanes &value) { return value.kind == Lanes::Affine; };
@@ -263,8 +267,8 @@ std::optional<Lanes> Emitter::affine(Operation *op, ArrayRef<Lanes> in,
   return std::nullopt;
 }
 
-// Offsets of 32 bits that may wrap between two lanes; they seldom do, so the
-// lanes stay affine and say when that holds.
+// Extends 32-bit offsets that may wrap between two lanes. Wrapping is rare, so
+// the lanes stay affine, and `exact` is true at run time if no lane wraps.
 Lanes Emitter::mayWrap(const Lanes &offset, int64_t width) {
   Type word = b.getI64Type();
   auto extend = [&](Value value) -> Value {
@@ -272,7 +276,7 @@ Lanes Emitter::mayWrap(const Lanes &offset, int64_t width) {
   };
   Value first = extend(offset.value), stride = extend(offset.stride);
   Lanes result = Lanes::affine(first, stride);
-  // The last lane without wrapping, from INT32_MIN on: less than 2^32.
+  // The last lane fits into 32 bits if last + 2^31 is less than 2^32.
   Value last = lanes.add(first, lanes.mul(stride, lanes.i64(width - 1)));
   result.exact =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
@@ -365,8 +369,8 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
                    : Lanes::general(lanes.vector(offset, index.width));
     return evaluateAddPtr(op, in[0], offset);
   }
-  // A pointer and the integer of its absolute address are the same lanes; a
-  // base remains with a pointer.
+  // A pointer and the integer of its absolute address have the same lanes. A
+  // base stays with the pointer.
   if (isa<tile::BitcastOp>(op) &&
       isa<tile::PtrType>(tile::elementType(op->getResult(0).getType())))
     return in[0];
@@ -376,7 +380,7 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
   int64_t width = uniform ? 1 : index.width;
   SmallVector<Value> operands;
   for (auto [i, value] : llvm::enumerate(in)) {
-    // A select may choose between whole tensors.
+    // The condition of a select may be a scalar that chooses between tensors.
     bool whole =
         isa<arith::SelectOp>(op) && i == 0 && value.kind == Lanes::Uniform;
     operands.push_back(lanes.vector(value, whole ? 1 : width));

@@ -1,4 +1,4 @@
-// codegen/cpu/Lanes.cpp - values of neighbouring elements.
+// codegen/cpu/Lanes.cpp - operations on values of neighbouring elements.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Lanes.h"
@@ -57,7 +57,7 @@ Value LaneBuilder::sub(Value x, Value y) {
   return b.createOrFold<arith::SubIOp>(loc, x, y);
 }
 Value LaneBuilder::mul(Value x, Value y) {
-  // Constant factors of one or zero are common and fold on either side.
+  // Folds factors of one or zero on either side; both are common.
   if (matchPattern(x, m_One()) || matchPattern(y, m_Zero()))
     return y;
   if (matchPattern(y, m_One()) || matchPattern(x, m_Zero()))
@@ -154,7 +154,7 @@ Value LaneBuilder::firstAddress(const Lanes &lanes) {
 }
 
 Value LaneBuilder::addresses(const Lanes &lanes, int64_t width) {
-  // One base and many offsets keep the base visible to alias analysis.
+  // One base with a vector of offsets lets alias analysis see the base.
   Value offsets = vector(lanes.offsets(), width);
   if (!lanes.hasBase())
     return absolute(offsets);
@@ -180,7 +180,7 @@ Value LaneBuilder::roundToBf16(Value value, bool towardsZero) {
     rounded = add(add(bits, integer(bitsType, 0x7fff)), odd);
   }
   rounded = arith::AndIOp::create(b, loc, rounded, high);
-  // A NaN stays one: rounding could carry it into infinity.
+  // Keeps a NaN, because rounding its bits could give infinity.
   Value quiet =
       arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, bits, high),
                            integer(bitsType, 0x00400000));

@@ -1,4 +1,4 @@
-// codegen/cpu/Lower.cpp - tile IR to the LLVM dialect for a CPU.
+// codegen/cpu/Lower.cpp - lowers tile IR to the LLVM dialect for a CPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Lower.h"
@@ -23,7 +23,7 @@ CpuOptions cpuOptionsFor(const CpuTarget &target) {
   return {target.vectorBits(), target};
 }
 
-// Collects what MLIR reports instead of printing it.
+// Keeps the first error that MLIR reports and prints nothing.
 namespace {
 class Reports {
 public:
@@ -59,7 +59,7 @@ void lowerToLoops(ModuleOp module, const CpuOptions &options) {
     throw Error("a CPU module needs exactly one kernel function of one block",
                 "inline what the kernel calls before lowering it");
   func::FuncOp function = functions[0];
-  // A grid has as many programs as one likes.
+  // A CPU grid may have any number of programs.
   module->setAttr(kWideGridAttr, UnitAttr::get(context));
   {
     PassManager passes(context);

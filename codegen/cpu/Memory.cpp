@@ -1,4 +1,4 @@
-// codegen/cpu/Memory.cpp - loads and stores of the kernel's arguments.
+// codegen/cpu/Memory.cpp - emits loads and stores of the kernel's arguments.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -11,7 +11,8 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
-// What lies in memory for an element: i1 as a byte, 16-bit floats as bits.
+// Returns the type of an element in memory: i1 as a byte, 16-bit floats as
+// integers.
 static Type memoryType(Type element) {
   MLIRContext *context = element.getContext();
   if (isa<tile::PtrType>(element))
@@ -62,8 +63,8 @@ static bool isContiguous(const Lanes &pointers, Type element) {
          stride == uint64_t(tile::bytesInMemory(element));
 }
 
-// What one of two ways gives, of `type`; null for ways that give nothing. A
-// null condition is true.
+// Emits an if and returns its result, of `type`; null if the branches return
+// nothing. A null condition is true.
 Value Emitter::either(Value condition, Type type,
                       llvm::function_ref<Value()> then,
                       llvm::function_ref<Value()> otherwise) {

@@ -1,4 +1,4 @@
-// codegen/cpu/Nest.cpp - loop nests, and reading and writing of buffers.
+// codegen/cpu/Nest.cpp - emits loop nests, and reads and writes buffers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -19,17 +19,18 @@ int64_t Emitter::laneWidth(int64_t size) const {
 }
 
 namespace {
-// Votes for the dimensions along which the loads and stores of a nest touch
-// neighbouring addresses. What is broadcast along a dimension of the nest, such
-// as a column, has no vote: it is one vector along its own dimension and one
-// scalar along the other.
+// Counts votes for the dimensions along which the loads and stores of a nest
+// touch neighbouring addresses. A value that is broadcast along a dimension of
+// the nest, such as a column, has no vote: it is one vector along its own
+// dimension and one scalar along the other.
 class LaneVotes {
 public:
   LaneVotes(const Plan &plan, ArrayRef<int64_t> shape)
       : plan(plan), votes(shape.size(), 0),
         rank(llvm::count_if(shape, [](int64_t size) { return size > 1; })) {}
 
-  // dims[d]: dimension of the nest that dimension d of `value` runs along.
+  // dims[d]: the dimension of the nest that indexes dimension d of `value`; -1
+  // if none does.
   void add(Value value, SmallVector<int> dims, int depth);
   void addNeighbours(Value pointers, ArrayRef<int> dims, int weight);
   int of(int dim) const { return votes[dim]; }
@@ -61,7 +62,7 @@ void LaneVotes::add(Value value, SmallVector<int> dims, int depth) {
   if (!isa<RankedTensorType>(value.getType()) || depth > 24)
     return;
   if (plan.bufferOf(value) >= 0 && depth > 0) {
-    // Reading a buffer across its rows costs a load per lane.
+    // Reading a buffer across its rows takes a load per lane.
     if (!dims.empty() && dims.back() >= 0 &&
         tile::shapeOf(value.getType()).back() > 1 && !isBroadcast(value, dims))
       votes[dims.back()] += 1;
@@ -110,7 +111,8 @@ int Emitter::chooseLane(ArrayRef<int64_t> shape, ArrayRef<Value> values,
   for (int d = int(shape.size()) - 1; d >= 0; --d)
     if (shape[d] > 1 && (best < 0 || votes.of(d) > votes.of(best)))
       best = d;
-  // A short dimension makes short vectors.
+  // Without a vote the fallback is better: a short dimension gives short
+  // vectors.
   if (best >= 0 && votes.of(best) == 0 && fallback >= 0 && shape[fallback] > 1)
     best = fallback;
   return best;
@@ -268,7 +270,8 @@ void Emitter::storeLanes(const View &view, const Index &index, Type element,
               lanes.extract(vector, i));
 }
 
-// Elements 0, 2, ... of 2 * width - 1: two vectors that end with the last one.
+// Loads elements 0, 2, ... of 2 * width - 1. The second of the two vectors ends
+// with the last element, so the load reads nothing after it.
 Value Emitter::loadEverySecond(const View &view, Value address, int64_t width) {
   Value low = loadView(view, address, width);
   int64_t step = view.stored.getIntOrFloatBitWidth() / 8;
@@ -338,8 +341,8 @@ void Emitter::transposeVectors(MutableArrayRef<Value> rows) {
   }
 }
 
-// Evaluates blocks of T x T elements along the dimension that suits the
-// expression, turns them over in registers, writes them along the last.
+// Evaluates T x T blocks along the dimension that suits the expression,
+// transposes them in registers and writes them along the last dimension.
 void Emitter::materializeTransposed(Value value, const View &view, int lane,
                                     int64_t width) {
   ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
@@ -408,7 +411,8 @@ void Emitter::deliver(Value value, const View &view) {
     materialize(value, view);
 }
 
-// Vectors of both sources, their elements in turns: neighbours in memory.
+// Interleaves vectors of both sources, because joined elements are neighbours
+// in memory.
 void Emitter::materializeJoin(tile::JoinOp op, const View &view, int lane) {
   ArrayRef<int64_t> shape = tile::shapeOf(op.getLhs().getType());
   Type element = tile::elementType(op.getType());

@@ -1,10 +1,11 @@
-// codegen/cpu/PrintAssert.cpp - printing and assertions of a running kernel.
+// codegen/cpu/PrintAssert.cpp - emits prints and assertions of a running
+// kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels link nothing, so these call through a table that the runtime passes
-// in the slot after the last argument; runtime/device/cpu/KernelOutput.h has
-// its layout: print, fail.
+// A kernel links no library. It prints and fails through a table of callbacks
+// that the runtime passes in the slot after the last argument.
+// runtime/device/cpu/KernelOutput.h has the layout of the table: print, fail.
 #include "codegen/ShownType.h"
 #include "codegen/SourceLines.h"
 #include "codegen/cpu/Emitter.h"
@@ -17,7 +18,7 @@ namespace tessera::codegen::cpu {
 
 enum { kPrint = 0, kFail = 1 };
 
-// The name of what lies in memory for an element of `element`.
+// Returns the name of the type in memory of an element of type `element`.
 static std::string typeName(Type element, Type stored, bool isUnsigned) {
   if (isa<tile::PtrType>(element))
     return "ptr";
@@ -58,7 +59,7 @@ Value Emitter::spill(Value first, Value second) {
                                    LLVM::LLVMPointerType::get(b.getContext()),
                                    b.getI64Type(), lanes.i64(2), 8);
   }
-  // Two elements of one type, side by side.
+  // Two adjacent elements of one type.
   auto store = [&](Value value, int64_t at) {
     if (isa<LLVM::LLVMPointerType>(value.getType()))
       value = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), value);
@@ -130,7 +131,8 @@ void Emitter::emitPrint(tile::PrintOp op) {
   }
 }
 
-// The comparison that decides a condition: itself, or one side of `c | mask`.
+// Returns the comparison that decides a condition: the condition itself, or one
+// side of `c | mask`.
 static Operation *comparisonOf(Value condition) {
   Operation *op = condition.getDefiningOp();
   for (int step = 0; step < 4 && op; ++step) {

@@ -1,4 +1,4 @@
-// codegen/cpu/Reduce.cpp - reductions along one axis, in a fixed order.
+// codegen/cpu/Reduce.cpp - emits reductions along one axis, in a fixed order.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -20,8 +20,9 @@ static bool isMax(tile::ReduceKind kind) {
   return kind == tile::ReduceKind::Max || kind == tile::ReduceKind::ArgMax;
 }
 
-// What loses against everything: NaN for floats (maxnum passes over it, and a
-// row of NaN keeps it), the end of the range for integers.
+// Returns the initial value, which every element replaces: NaN for floats
+// (maxnum ignores it, and a row of NaN keeps it), the end of the range for
+// integers.
 Value Emitter::lowest(Type element, bool largest) {
   Type type = registerType(element);
   if (isa<FloatType>(type))
@@ -89,8 +90,8 @@ SmallVector<Value> Emitter::combineAny(tile::ReduceKind kind, Type element,
                                        ValueRange x, ValueRange y) {
   if (!isArg(kind))
     return {combine(kind, element, x[0], y[0])};
-  // y is taken if it is better, or equal with a lower index, or a number where
-  // x is none.
+  // Takes y if it is better, if it is equal and has the lower index, or if it
+  // is a number and x is NaN.
   Value better, equal;
   if (isa<FloatType>(registerType(element))) {
     using P = arith::CmpFPredicate;
@@ -115,7 +116,7 @@ SmallVector<Value> Emitter::combineAny(tile::ReduceKind kind, Type element,
           arith::SelectOp::create(b, loc, take, y[1], x[1])};
 }
 
-// Halves the vectors until one lane is left.
+// Combines the halves of the vectors until one lane is left.
 Value Emitter::fold(tile::ReduceOp op, SmallVector<Value> partial,
                     int64_t width) {
   Type element = tile::elementType(op.getSrc().getType());

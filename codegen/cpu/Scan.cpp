@@ -1,4 +1,4 @@
-// codegen/cpu/Scan.cpp - running combinations and histograms.
+// codegen/cpu/Scan.cpp - emits scans and histograms.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -31,7 +31,7 @@ void Emitter::emitScan(tile::ScanOp op) {
   ArrayRef<int64_t> shape = tile::shapeOf(source.getType());
   Type element = tile::elementType(source.getType());
   int axis = int(op.getAxis()), last = int(shape.size()) - 1;
-  // Vectors across the scans if those lie side by side.
+  // Vectorizes across the scans if they are adjacent in memory.
   int lane = axis == last || shape[last] == 1 ? -1 : last;
   int64_t width = lane < 0 ? 1 : laneWidth(shape[lane]);
   SmallVector<int64_t> kept(shape);

@@ -1,10 +1,11 @@
-// codegen/cpu/Sort.cpp - rows in ascending or descending order.
+// codegen/cpu/Sort.cpp - sorts rows in ascending or descending order.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bitonic network over each row, in place. Every power of two up to the size
-// is a stage of merges; element i meets element i + distance. Short rows are
-// sorted several at once: a vector holds the same element of each.
+// Sorts each row in place with a bitonic network. Each power of two up to the
+// size is a stage of merges, which compare element i with element i + distance.
+// Several short rows are sorted at once: a vector holds the same element of
+// each.
 #include "codegen/cpu/Emitter.h"
 
 using namespace mlir;
@@ -41,7 +42,7 @@ Value Emitter::comesLater(tile::SortOp op, Value x, Value y) {
                                x, y);
 }
 
-// `rows` rows at a time, without a branch or an address in between.
+// Sorts `rows` rows at a time, without branches and address computations.
 void Emitter::sortVectors(tile::SortOp op, const View &view, int64_t rows) {
   ArrayRef<int64_t> shape = tile::shapeOf(op.getType());
   Type element = tile::elementType(op.getType());
@@ -67,7 +68,7 @@ void Emitter::sortVectors(tile::SortOp op, const View &view, int64_t rows) {
         for (int64_t i = 0; i < size; ++i) {
           if (i & distance)
             continue;
-          // Runs alternate in direction, the last one goes the right way.
+          // Runs alternate in direction; the last run has the requested one.
           const bool turned = bool(i & run) != op.getDescending();
           Value x = vectors[i], y = vectors[i + distance];
           Value swap = turned ? comesLater(op, y, x) : comesLater(op, x, y);
@@ -99,7 +100,7 @@ void Emitter::sortElements(tile::SortOp op, const View &view) {
       for (int64_t distance = run / 2; distance >= 1; distance /= 2)
         loop(size / (2 * distance), 1, [&](Value group) {
           Value first = lanes.mul(group, lanes.i64(2 * distance));
-          // Runs alternate in direction, the last one goes the right way.
+          // Runs alternate in direction; the last run has the requested one.
           Value turned = arith::CmpIOp::create(
               b, loc, arith::CmpIPredicate::ne,
               arith::AndIOp::create(b, loc, first, lanes.i64(run)),

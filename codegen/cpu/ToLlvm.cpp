@@ -1,4 +1,4 @@
-// codegen/cpu/ToLlvm.cpp - everything to the LLVM dialect.
+// codegen/cpu/ToLlvm.cpp - lowers the loops of a kernel to the LLVM dialect.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/ToLlvm.h"
@@ -35,9 +35,9 @@ using namespace mlir;
 namespace tessera::codegen::cpu {
 namespace {
 
-// Whether an f32 operation computes one of 16 bits: widened operands, a result
-// that is only narrowed. LLVM turns it into the 16-bit operation where the CPU
-// has one, flags and all, and each of those rounds by itself
+// True if an f32 operation computes in 16 bits: its operands are widened and
+// its result is only narrowed. LLVM turns it into a 16-bit operation with the
+// same flags if the CPU has one. Each such operation rounds separately
 // (docs/numerics.md).
 bool computesNarrow(Operation *op) {
   const auto widened = [](Value operand) {
@@ -97,7 +97,7 @@ struct ToLlvmPass : public PassWrapper<ToLlvmPass, OperationPass<ModuleOp>> {
   }
   void runOnOperation() final {
     MLIRContext *context = &getContext();
-    // Upstream builders leave these flags out; its conversion reads them.
+    // MLIR's builders omit these flags, but MLIR's conversion reads them.
     getOperation()->walk([&](arith::ArithIntegerOverflowFlagsInterface op) {
       if (!op.getOverflowAttr())
         op->setAttr(op.getIntegerOverflowAttrName(),
@@ -139,7 +139,7 @@ std::unique_ptr<Pass> createToLlvmPass() {
 void addLlvmPasses(OpPassManager &passes, const CpuTarget &target) {
   passes.addPass(createAllowContractionPass());
   passes.addPass(createRewriteMathPass(target.vectorBits() == 512));
-  // No CPU of ours computes in bf16; avx512bf16 rounds to it.
+  // No supported CPU has bf16 arithmetic; avx512bf16 rounds to bf16.
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   SmallVector<std::string> emulated = {"bf16"};
   emulate.sourceTypeStrs = emulated;
@@ -147,7 +147,7 @@ void addLlvmPasses(OpPassManager &passes, const CpuTarget &target) {
   passes.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
   if (!target.has("avx512bf16"))
     passes.addPass(createExpandBf16Pass());
-  // LLVM folds what there is to fold; constants are what there is most of.
+  // LLVM does the other folding; most duplicates are constants.
   passes.addPass(createCSEPass());
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createToLlvmPass());

@@ -31,7 +31,8 @@ void keepLines(mlir::ModuleOp module) {
 }
 
 namespace {
-// Where a function lies in an object file whose sections have no addresses yet.
+// The position of a function in an object file whose sections do not have
+// addresses yet.
 struct Place {
   uint64_t section = 0, begin = 0, end = 0;
 };
@@ -74,7 +75,7 @@ static void addRows(const llvm::DWARFDebugLine::LineTable &lines,
         path);
     const LineTable::Row next{uint32_t(address - place.begin), row.Line,
                               numberOf(path, table)};
-    // Of several rows of one instruction the last one counts.
+    // The last of several rows for one instruction counts.
     if (!table.rows.empty() && table.rows.back().offset == next.offset)
       table.rows.pop_back();
     if (table.rows.empty() || table.rows.back().line != next.line ||

@@ -1,5 +1,5 @@
-// codegen/cpu/object/Lines.h - lines of the kernel's source, kept to the
-// object.
+// codegen/cpu/object/Lines.h - the line table of the kernel's source in an
+// object file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,11 +14,11 @@ class ModuleOp;
 
 namespace tessera::codegen::cpu {
 
-// Gives the functions of a module in the LLVM dialect what a line table is
-// made from. The code stays the same.
+// Adds to the functions of a module in the LLVM dialect the debug information
+// from which LLVM emits a line table. The code stays the same.
 void keepLines(mlir::ModuleOp module);
 
-// The lines of the function `entry` in an object file that keeps them.
+// Returns the line table of the function `entry` in an object file with lines.
 LineTable linesOf(const std::string &object, const std::string &entry);
 
 } // namespace tessera::codegen::cpu

@@ -1,5 +1,5 @@
-// codegen/cpu/object/Link.cpp - the linker, in-process, and a look into ELF
-// files.
+// codegen/cpu/object/Link.cpp - runs the linker in this process and reads
+// symbols of ELF files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Link.h"
@@ -76,14 +76,14 @@ std::vector<std::string> exportedSymbols(const std::string &bytes) {
 std::string linkSharedObject(const std::string &object,
                              const std::string &entry) {
   MemoryFile input("tessera-object");
-  // The linker replaces its output file by renaming, which needs a folder.
+  // The linker replaces its output file by renaming, so it needs a folder.
   const ScratchFolder folder("link",
                              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "");
   input.write(object);
   std::string inputPath = input.path();
   std::string outputPath = (folder.path() / "kernel.so").string();
   std::string keep = "--undefined=" + entry;
-  // One thread and no build id: the bytes depend on the object alone.
+  // One thread and no build id: the output depends on the object alone.
   const char *arguments[] = {"ld.lld",
                              "-shared",
                              "-Bsymbolic",

@@ -1,5 +1,5 @@
-// codegen/cpu/object/Object.cpp - a module in the LLVM dialect to a shared
-// object.
+// codegen/cpu/object/Object.cpp - compiles a module in the LLVM dialect to a
+// shared object.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Object.h"
@@ -40,8 +40,8 @@
 namespace tessera::codegen::cpu {
 namespace {
 
-// What LLVM may call for a long copy or fill, whatever it is told. The string
-// instructions are as fast as a loop for the sizes that get here.
+// LLVM may call these for a long copy or fill even if told not to. The string
+// instructions are as fast as a loop for the sizes that occur.
 const char *const memoryFunctions = R"(
 define hidden ptr @memcpy(ptr returned %to, ptr %from, i64 %size) #0 {
   %r = call { ptr, ptr, i64 } asm sideeffect "rep movsb", "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %to, ptr %from, i64 %size)
@@ -96,7 +96,7 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
   return result;
 }
 
-// Only the entry is visible, so that all else can be inlined away.
+// Makes all functions but the entry internal, so that LLVM can inline them.
 void internalize(llvm::Module &module, const std::string &entry) {
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
@@ -108,7 +108,8 @@ void internalize(llvm::Module &module, const std::string &entry) {
       global.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
-// No function of any library exists: nothing may become a call of one.
+// Describes a target without library functions, so that LLVM does not replace
+// code by a library call.
 llvm::TargetLibraryInfoImpl noLibrary(const llvm::Triple &triple) {
   llvm::TargetLibraryInfoImpl library(triple);
   library.disableAllFunctions();
@@ -117,13 +118,14 @@ llvm::TargetLibraryInfoImpl noLibrary(const llvm::Triple &triple) {
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   const auto library = noLibrary(machine.getTargetTriple());
-  // The skipped pass takes four fifths of the time for large kernels, which
-  // keep in registers what it could find.
+  // The skipped pass would take four fifths of the time for large kernels. They
+  // keep in registers the values that the pass could find.
   optimizeModule(module, machine, {}, "LoopLoadEliminationPass", &library);
 }
 
-// LLVM moves extensions of fp16 behind functions that round nothing, and then
-// calls libm for the fp16 form on machines without it. Back to fp32.
+// Computes fp16 intrinsics without rounding (maximum, floor ...) in fp32. LLVM
+// moves the extension after the intrinsic and would then call libm for the fp16
+// form on machines without it.
 void widenHalves(llvm::Module &module) {
   llvm::SmallVector<llvm::IntrinsicInst *> found;
   for (llvm::Function &function : module)
@@ -177,7 +179,8 @@ void addMemoryFunctions(llvm::Module &module, bool needed = false) {
     internalError("cannot add the memory functions");
 }
 
-// For texts that people read and edit.
+// Returns a copy without debug information, for texts that people read and
+// edit.
 std::unique_ptr<llvm::Module> copyWithoutLines(const llvm::Module &module) {
   auto copy = llvm::CloneModule(module);
   llvm::StripDebugInfo(*copy);
@@ -199,8 +202,8 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine,
 
 using File = std::shared_ptr<const SourceFile>;
 
-// The object of edited assembly. It becomes the assembly of a module, which
-// LLVM's own assembler reads for the target's features.
+// Returns the object of edited assembly. The text becomes the assembly of a
+// module, so that LLVM's assembler reads it for the target's features.
 std::string assemble(const File &file, const ObjectOptions &options,
                      llvm::TargetMachine &machine) {
   llvm::LLVMContext context;
@@ -208,7 +211,7 @@ std::string assemble(const File &file, const ObjectOptions &options,
   llvm::Module module("kernel", context);
   prepareModule(module, machine, options.target);
   module.setModuleInlineAsm(options.asmText);
-  // The assembly may call them, which nothing in the module shows.
+  // The assembly may call them, although nothing in the module shows it.
   addMemoryFunctions(module, /*needed=*/true);
   const std::string object =
       emit(module, machine, llvm::CodeGenFileType::ObjectFile);
@@ -274,7 +277,7 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
     return result;
   }
   if (options.keepAsm) {
-    // Generating code changes the module.
+    // Code generation changes the module.
     auto copy = copyWithoutLines(*llvmModule);
     result.asmText = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
     watch.lap();

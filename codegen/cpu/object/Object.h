@@ -1,5 +1,5 @@
-// codegen/cpu/object/Object.h - a module in the LLVM dialect to a shared
-// object.
+// codegen/cpu/object/Object.h - compiles a module in the LLVM dialect to a
+// shared object.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -32,7 +32,7 @@ struct ObjectOptions {
 
 struct SharedObject {
   std::string bytes;
-  // Of the entry; none where IR or assembly was given.
+  // Lines of the entry; empty if IR or assembly was given.
   LineTable lines;
   std::string llvmText;
   std::string asmText;
@@ -40,12 +40,12 @@ struct SharedObject {
   int64_t translate = 0, optimize = 0, emit = 0, link = 0;
 };
 
-// Translates, optimizes, emits and links. The module may hold helper functions;
-// all but the entry become internal. The result depends on nothing but its
-// arguments: the same module gives the same bytes. Throws tessera::Error when
-// the module cannot be translated, or when the result would need a symbol from
-// outside: a kernel is loaded without libc and libm; CompileError for IR of
-// `llvmText` or assembly of `asmText` that is not right.
+// Translates, optimizes, emits and links. The module may contain helper
+// functions; all functions but the entry become internal. The same module and
+// options give the same bytes. Throws tessera::Error if the module cannot be
+// translated, or if the result would need an external symbol: a kernel is
+// loaded without libc and libm. Throws CompileError if the IR of `llvmText` or
+// the assembly of `asmText` is invalid.
 SharedObject emitSharedObject(mlir::ModuleOp module,
                               const ObjectOptions &options);
 

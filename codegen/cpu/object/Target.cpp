@@ -1,4 +1,4 @@
-// codegen/cpu/object/Target.cpp - LLVM's view of a CPU target.
+// codegen/cpu/object/Target.cpp - creates LLVM's target machine for a CPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Target.h"
@@ -55,8 +55,8 @@ std::unique_ptr<llvm::TargetMachine>
 createTargetMachine(const CpuTarget &target) {
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   llvm::TargetOptions options;
-  // Fuse where both operations say contract, never by the back end's own
-  // choice.
+  // Fuses only where both operations have the contract flag. LLVM must not
+  // decide alone.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.FunctionSections = true;
   options.ExceptionModel = llvm::ExceptionHandling::None;

@@ -1,4 +1,4 @@
-// codegen/cpu/object/Target.h - LLVM's view of a CPU target.
+// codegen/cpu/object/Target.h - creates LLVM's target machine for a CPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,14 +14,14 @@ class TargetMachine;
 
 namespace tessera::codegen::cpu {
 
-// Position-independent code, full optimization, no builtin library functions,
-// products and sums fused only where both carry the contract flag.
-// Throws tessera::Error when LLVM does not know the target.
+// Creates a target machine: position-independent code, full optimization, no
+// builtin library functions. Products and sums are fused only if both have the
+// contract flag. Throws tessera::Error if LLVM does not know the target.
 std::unique_ptr<llvm::TargetMachine>
 createTargetMachine(const CpuTarget &target);
 
-// Sets triple, data layout and the attributes of every function: preferred
-// vector width, no builtins, no unwinding.
+// Sets the triple, the data layout and the attributes of every function:
+// preferred vector width, no builtins, no unwinding.
 void prepareModule(llvm::Module &module, const llvm::TargetMachine &machine,
                    const CpuTarget &target);
 

@@ -1,4 +1,4 @@
-// codegen/cpu/plan/Plan.cpp - which tensors live in scratch memory.
+// codegen/cpu/plan/Plan.cpp - chooses the tensors to store in scratch memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/plan/Plan.h"
@@ -32,7 +32,7 @@ bool isElementwise(Operation *op) {
          isa<tile::BitcastOp, tile::ConvertOp, tile::AddPtrOp>(op);
 }
 
-// Operations whose result is another view of their operand.
+// True if the result of `op` is a view of its operand.
 static bool isView(Operation *op) {
   return isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp,
              tile::TransOp>(op) ||
@@ -97,8 +97,8 @@ void Plan::number(func::FuncOp function) {
   });
 }
 
-// The operations in whose loop nests a value is read. Users come after their
-// operands in the reverse walk, so theirs are known.
+// Returns the operations in whose loop nests `value` is read. Operations are
+// visited in reverse, so all users of `value` are already decided.
 Plan::Roots Plan::rootsOf(Value value) const {
   Roots roots;
   SmallVector<Value> work = {value};
@@ -127,9 +127,9 @@ Plan::Roots Plan::rootsOf(Value value) const {
   return roots;
 }
 
-// Whether a dot reads its right operand where it lies in the kernel's memory:
-// rows of neighbouring elements, each of which it reads once. A copy would be
-// read once, too.
+// True if a dot reads its right operand directly from the kernel's memory. The
+// rows are contiguous and the dot reads each element once, so a copy would save
+// nothing.
 bool Plan::readsInPlace(tile::DotOp dot) const {
   auto load = dot.getB().getDefiningOp<tile::LoadOp>();
   if (!load || load.getMask() || !load->hasOneUse())
@@ -140,7 +140,7 @@ bool Plan::readsInPlace(tile::DotOp dot) const {
          strideAlong(load.getPtr(), 1) == 1;
 }
 
-// What users demand, whatever the value is.
+// True if a user needs `value` in a buffer, whatever its operation is.
 bool Plan::mustBuffer(Value value) const {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -149,7 +149,7 @@ bool Plan::mustBuffer(Value value) const {
     if (readsPacked(use))
       continue;
     if (isa<tile::DotOp>(user) && use.getOperandNumber() < 2) {
-      // The left operand may be read transposed, in place.
+      // The left operand may be a transposed view of a buffer.
       auto trans = value.getDefiningOp<tile::TransOp>();
       if (use.getOperandNumber() == 0 ? !trans
                                       : !readsInPlace(cast<tile::DotOp>(user)))
@@ -170,7 +170,7 @@ bool Plan::mustBuffer(Value value) const {
   return false;
 }
 
-// Whether the elements of a pointer tensor have different addresses for sure.
+// True if the elements of a pointer tensor have provably different addresses.
 static bool distinctAddresses(Value pointers) {
   ArrayRef<int64_t> shape = tile::shapeOf(pointers.getType());
   int64_t dims = 0;
@@ -220,7 +220,8 @@ bool Plan::loadNeedsBuffer(Operation *load, const Roots &roots) const {
   return writesMemory(root);
 }
 
-// Whether an expanded form of the value is repeated along some dimension.
+// True if the value is broadcast along some dimension, also after it was
+// expanded.
 static bool feedsGrowth(Value value) {
   for (Operation *user : value.getUsers()) {
     if (isa<tile::BroadcastOp>(user))
@@ -318,9 +319,9 @@ static bool feedsDot(Value value) {
   return false;
 }
 
-// Whether the buffer that carries a loop's value may be overwritten by its
-// next value where that is computed: nothing may read the old value later, and
-// the computation itself must read it element by element.
+// True if a loop-carried value's buffer may be overwritten where its next value
+// is computed. Nothing may read the old value later, and the computation must
+// read it element by element.
 bool Plan::canUpdateInPlace(Value carriedValue, Value next) const {
   Operation *writer = next.getDefiningOp();
   Block *body = carriedValue.getParentBlock();
@@ -333,7 +334,7 @@ bool Plan::canUpdateInPlace(Value carriedValue, Value next) const {
     if (!here || (here != writer && !here->isBeforeInBlock(writer)))
       return false;
     if (root == writer) {
-      // Elementwise paths only; through other paths the nest would read
+      // Accepts elementwise paths only: through other paths the nest would read
       // elements that it has already replaced.
       SmallVector<Value> work = {carriedValue};
       while (!work.empty())
@@ -381,7 +382,7 @@ void Plan::assignCarried(Operation *op) {
       if (inPlace)
         buffers[next] = id;
     }
-    // Values that other carried values take over have to be parked.
+    // A next value that is the old value of another one needs parking.
     for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i)
       for (unsigned j = 0; j < loop.getNumRegionIterArgs(); ++j)
         if (i != j && isTensor(yield.getOperand(i)) &&
@@ -438,7 +439,8 @@ int Plan::parkingBuffer(Operation *op, unsigned index) const {
   return it == parking.end() ? -1 : it->second;
 }
 
-// Slots by first need; a slot whose last buffer is dead takes the next one.
+// Assigns buffers to slots, in the order of first use. Buffers with disjoint
+// live ranges share a slot.
 void Plan::place() {
   struct Slot {
     int64_t last, bytes;
@@ -453,7 +455,7 @@ void Plan::place() {
     Buffer &buffer = all[id];
     int best = -1;
     auto worse = [&](const Slot &slot) {
-      // Best fit; among slots that are too small the largest.
+      // Best fit; if all slots are too small, the largest one.
       return slot.bytes >= buffer.bytes ? slot.bytes - buffer.bytes
                                         : (int64_t(1) << 40) - slot.bytes;
     };
@@ -471,7 +473,7 @@ void Plan::place() {
   }
   for (const Slot &slot : slots) {
     slotOffsets.push_back(total);
-    // Whole cache lines.
+    // Rounds up to cache lines.
     total += (slot.bytes + 63) / 64 * 64;
   }
 }

@@ -1,11 +1,16 @@
-// codegen/cpu/plan/PlanPairs.cpp - operands of dots of bf16, in pairs along K.
+// codegen/cpu/plan/PlanPairs.cpp - plans the packed copies of bf16 operands of
+// dots.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// vdpbf16ps multiplies two neighbours along K at once. A left operand has them
-// side by side in its rows. A right one, or a left one that is read
-// transposed, gets a packed copy, which is written where the value is computed:
-// once, however many dots in whichever loops read it.
+// vdpbf16ps multiplies two neighbours along K at once. They are adjacent in the
+// rows of a left operand. A right operand, or a left operand that is read
+// transposed, needs a packed copy. The copy is written once, where the value is
+// computed, and serves all dots that read it:
+//
+//     [K, columns] of bf16         [K / 2, columns] of i32
+//     a0 b0 c0 ...                 a0|a1 b0|b1 c0|c1 ...
+//     a1 b1 c1 ...
 #include "codegen/cpu/plan/Plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,7 +19,7 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
-// Four lanes are the shortest vector of the instruction.
+// The shortest vector of the instruction has four lanes.
 static constexpr int64_t kLeastColumns = 4;
 
 static bool multipliesBf16(tile::DotOp op) {
@@ -30,14 +35,14 @@ bool canPair(tile::DotOp op) {
          tile::shapeOf(op.getA().getType())[1] % 2 == 0;
 }
 
-// Whether the packed copy is written where `value` stands.
+// True if the packed copy is written at the operation that computes `value`.
 static bool isComputed(Value value) {
   Operation *op = value.getDefiningOp();
   return op && !isa<arith::ConstantOp>(op) && canBeVirtual(op);
 }
 
-// The value that `use`, an operand of a dot, is a view of and that is packed
-// for it; null for none.
+// Returns the value to pack for `use`, an operand of a dot: the operand or the
+// source of its transposition. Null if none is packed.
 static Value packedSource(OpOperand &use) {
   auto dot = dyn_cast<tile::DotOp>(use.getOwner());
   if (!dot || !canPair(dot) || use.getOperandNumber() > 1)
@@ -58,7 +63,7 @@ void Plan::choosePacked(func::FuncOp function) {
     if (multipliesBf16(dot))
       dots.push_back(dot);
   });
-  // One buffer may serve several dots, so its form is the same for all.
+  // One buffer may serve several dots, so all use the same form.
   inPairs &= !dots.empty() && llvm::all_of(dots, canPair);
   if (!inPairs)
     return;
@@ -87,7 +92,7 @@ void Plan::assignPacked(func::FuncOp function) {
     buffer.stored = IntegerType::get(context, 32);
     return addBuffer(std::move(buffer), first, last);
   };
-  // In program order, so that two compilations place buffers alike.
+  // In program order, so that the placement is deterministic.
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value value : op->getResults()) {
       if (!packed.contains(value))
