@@ -1,4 +1,4 @@
-// compiler/Compile.cpp - a request to a shared object.
+// compiler/Compile.cpp - compiles a request to a shared object.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Compile.h"
@@ -38,7 +38,8 @@ language::ArtifactMeta metaOf(const CompileRequest &request,
   return meta;
 }
 
-// Runs the pipeline; its errors are in the kernel's files.
+// Runs the pipeline and returns its errors with positions in the kernel's
+// files.
 std::vector<Diagnostic> lower(const SourceFiles &files, mlir::ModuleOp module,
                               const PipelineOptions &options) {
   std::vector<Diagnostic> diagnostics;
@@ -124,7 +125,7 @@ void compileInto(const CompileRequest &request, CompileResult &result,
   result.ok = true;
 }
 
-// Parses the kernel and finds its types; for editors.
+// Parses and type-checks the kernel without generating code; used by editors.
 void readOnly(const CompileRequest &request, CompileResult &result) {
   PhaseTimer timer(result);
   auto program = language::Program::load(request);

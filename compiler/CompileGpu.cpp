@@ -1,4 +1,5 @@
-// compiler/CompileGpu.cpp - a request for a tile kernel to PTX and a cubin.
+// compiler/CompileGpu.cpp - compiles a request for a tile kernel to PTX and a
+// cubin.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/CompileGpu.h"
@@ -65,7 +66,7 @@ std::vector<std::pair<uint32_t, uint32_t>> disjointOf(mlir::ModuleOp module) {
   return pairs;
 }
 
-// One compilation on its way.
+// The state of one compilation.
 class GpuCompilation {
 public:
   GpuCompilation(const CompileRequest &request, CompileResult &result,
@@ -136,7 +137,7 @@ private:
     if (const auto *edited = findOverride(request, phase)) {
       files.push_back(replaceStage(module, *edited));
       result.meta.edited.push_back(phase);
-      // Places and barriers are those of the edited text.
+      // Assigns memory and inserts barriers anew for the edited text.
       if (phase == "layout")
         run(module, [&](mlir::OpPassManager &passes) {
           codegen::gpu::addMemoryPasses(passes, options);
@@ -170,7 +171,7 @@ private:
     llvm::LLVMContext context;
     const bool keep = wantsStage(request, "llvm");
     const auto *llvmEdited = findOverride(request, "llvm");
-    // Names cost time and are for readers.
+    // Names of LLVM values take time and serve only readers.
     context.setDiscardValueNames(!keep && !llvmEdited);
     std::unique_ptr<llvm::Module> code;
     try {
@@ -217,7 +218,7 @@ private:
     if (request.assembler == "none")
       return std::nullopt;
     if (request.assembler.empty()) {
-      // Asked once in a process.
+      // Looks for ptxas once per process.
       static const std::optional<Ptxas> found = findPtxas();
       if (!found)
         return std::nullopt;
@@ -281,8 +282,8 @@ private:
     timer.lap("report");
   }
 
-  // When it is shared memory that the kernel has too much of: what takes it,
-  // and what would fit.
+  // If the kernel needs too much shared memory, explains what uses it and which
+  // configurations would fit.
   void explainSharedMemory(mlir::ModuleOp module, PipelineMessage &message,
                            std::string &hint) {
     auto bytes = module->getAttrOfType<mlir::IntegerAttr>(
@@ -294,7 +295,7 @@ private:
         " bytes of shared memory; a block on " + options.target.name + " has " +
         std::to_string(options.target.sharedPerBlock) + ": " +
         codegen::gpu::describeBuffers(codegen::gpu::sharedBuffers(module));
-    // An edited stage has no configurations.
+    // The configurations do not apply to an edited stage.
     if (request.overrides.empty())
       hint = adviceForSharedMemory(*program, request, options);
   }
@@ -306,7 +307,7 @@ private:
   PhaseTimer timer;
   std::shared_ptr<const language::Program> program;
   SourceFiles files;
-  Json places = Json::object(); // of printed IR, by stage
+  Json places = Json::object(); // line maps of the printed IR, by stage
   std::string ptx;
   std::filesystem::path ptxas;
 };

@@ -1,4 +1,5 @@
-// compiler/CompileParts.cpp - what compiling for every kind of target needs.
+// compiler/CompileParts.cpp - the steps of a compilation that all kinds of
+// target share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/CompileParts.h"
@@ -18,8 +19,8 @@
 namespace tessera::compiler {
 namespace {
 
-// An MLIR context never frees types, attributes and locations. A new one costs
-// a few milliseconds, so one serves many kernels, but not for ever.
+// An MLIR context never frees types, attributes and locations, but creating one
+// takes a few milliseconds. So one context serves a limited number of kernels.
 constexpr int kernelsPerContext = 64;
 
 std::string listOf(const std::vector<std::string> &names) {
@@ -29,8 +30,8 @@ std::string listOf(const std::vector<std::string> &names) {
   return text;
 }
 
-// The context of this thread. A caller that makes something in it keeps the
-// pointer as long: the next call may begin another context.
+// Returns the context of this thread. A caller that creates IR in it keeps the
+// pointer as long as the IR: the next call may create another context.
 std::shared_ptr<mlir::MLIRContext> threadContext() {
   thread_local std::shared_ptr<mlir::MLIRContext> context;
   thread_local int uses = 0;

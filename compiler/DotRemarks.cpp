@@ -1,4 +1,4 @@
-// compiler/DotRemarks.cpp - the dots that miss the tensor cores, and why.
+// compiler/DotRemarks.cpp - remarks on dots that do not use the tensor cores.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/DotRemarks.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 namespace tessera::compiler {
 namespace {
 
-// "fp32", as kernels spell it.
+// Returns the element type as kernels spell it: "fp32".
 std::string nameOf(Type element) {
   if (element.isBF16())
     return "bf16";
@@ -25,7 +25,7 @@ std::string nameOf(Type element) {
   return (isa<FloatType>(element) ? "fp" : "int") + bits;
 }
 
-// "fp32[16, 8]"
+// Returns the type of a value: "fp32[16, 8]".
 std::string describe(Value value) {
   std::string text = nameOf(tile::elementType(value.getType())) + "[";
   for (int64_t size : tile::shapeOf(value.getType()))
@@ -33,7 +33,8 @@ std::string describe(Value value) {
   return text + "]";
 }
 
-// "; called from k.py:31:9" for every call, the innermost first.
+// Returns "; called from k.py:31:9" for every inlined call, the innermost
+// first.
 std::string callersOf(Location location) {
   std::string text;
   while (auto call = dyn_cast<CallSiteLoc>(location)) {

@@ -1,4 +1,4 @@
-// compiler/Override.cpp - edited stages in the place of the compiler's own.
+// compiler/Override.cpp - replaces stages of a compilation by edited text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Override.h"
@@ -30,7 +30,7 @@ SourceRange rangeOf(mlir::Location location) {
   return {};
 }
 
-// Parses the text; what MLIR has to say becomes a CompileError.
+// Parses the text. Throws CompileError with the errors that MLIR reports.
 mlir::OwningOpRef<mlir::ModuleOp>
 parse(mlir::MLIRContext *context, const std::shared_ptr<const SourceFile> &file,
       const std::string &stage) {

@@ -55,7 +55,7 @@ struct LowerToLoopsPass
       getOperation().emitError() << "not a CPU target: " << target;
       return signalPassFailure();
     }
-    // MLIR is built without exceptions: none may pass through it.
+    // MLIR is built without exceptions, so none may propagate through it.
     try {
       codegen::cpu::lowerToLoops(getOperation(),
                                  codegen::cpu::cpuOptionsFor(*cpu));
@@ -86,7 +86,7 @@ void addTilePasses(OpPassManager &passes) {
   passes.addPass(createCSEPass());
 }
 
-// What MLIR says meanwhile is in `messages`.
+// Runs passes; `messages` receives the diagnostics that MLIR reports.
 static bool runQuietly(ModuleOp module, bool verifyEach,
                        const std::function<void(OpPassManager &)> &add,
                        std::vector<PipelineMessage> &messages) {

@@ -1,4 +1,4 @@
-// compiler/SharedMemoryAdvice.cpp - what to say of a kernel with too much
+// compiler/SharedMemoryAdvice.cpp - hints for a kernel that needs too much
 // shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -17,10 +17,11 @@
 namespace tessera::compiler {
 namespace {
 
-// Looking at more takes longer than a person waits for a message.
+// Trying more configurations would delay the error message too long.
 constexpr size_t mostConfigs = 24;
 
-// None when it does not compile, or does not fit.
+// Returns the bytes of shared memory; nullopt if the kernel does not compile or
+// does not fit.
 std::optional<uint64_t> fits(const language::Program &program,
                              const language::CompileRequest &request,
                              const codegen::gpu::GpuOptions &options) {

@@ -1,4 +1,4 @@
-// compiler/Worker.cpp - the main loop of the process that compiles.
+// compiler/Worker.cpp - the main loop of the worker, the process that compiles.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Worker.h"
@@ -52,11 +52,11 @@ CompileResult failure(const std::string &file, const std::string &message,
   return result;
 }
 
-// The file of the request at work, for the handler below.
+// The file of the current request; the handlers below read it.
 std::string currentFile;
 
-// LLVM gives up on what it cannot do by ending the process. The reply says why;
-// the process still ends, because nothing of LLVM's state can be trusted.
+// LLVM ends the process on a fatal error. The reply contains the reason. The
+// process still ends, because the state of LLVM is undefined.
 void onFatalError(void *, const char *reason, bool) {
   CompileResult result =
       failure(currentFile, std::string("LLVM cannot compile this: ") + reason,
@@ -66,11 +66,11 @@ void onFatalError(void *, const char *reason, bool) {
   _exit(70);
 }
 
-std::string memoryLimit; // as the option says it
+std::string memoryLimit; // as the option gives it
 
 [[noreturn]] void onNoMemory() {
   std::set_new_handler(nullptr);
-  // So that there is enough to say so.
+  // Lifts the limit, because the reply needs memory, too.
   rlimit limit = {};
   ::getrlimit(RLIMIT_AS, &limit);
   limit.rlim_cur = limit.rlim_max;
@@ -86,9 +86,9 @@ std::string memoryLimit; // as the option says it
 
 void onNoLlvmMemory(void *, const char *, bool) { onNoMemory(); }
 
-// MLIR writes to what malloc gave without a look at it. What is an access to
-// nothing while the system gives no more memory is the lack of it; any other
-// ends the process as it would have.
+// Handles a segmentation fault. MLIR does not check malloc's result for null.
+// If the fault is near address 0 and the system gives no more memory, the reply
+// reports the lack of memory. Any other fault ends the process as usual.
 void onAccessToNothing(int number, siginfo_t *info, void *) {
   constexpr size_t kProbe = 1 << 20; // what malloc asks for at least
   void *probe = MAP_FAILED;
@@ -101,13 +101,13 @@ void onAccessToNothing(int number, siginfo_t *info, void *) {
   ::signal(number, SIG_DFL); // the access is repeated
 }
 
-// A compilation that runs away should not take the machine's memory with it:
-// the system would end some process, perhaps not this one.
+// Limits the memory of the process. Without a limit, the kernel's OOM killer
+// might end another process than this one.
 void limitMemory() {
   const std::string text = optionText(Option::CompileMemory);
   const uint64_t bytes =
       parseBytes(text, optionInfo(Option::CompileMemory).name);
-#ifndef __SANITIZE_ADDRESS__ // which reserves terabytes of addresses
+#ifndef __SANITIZE_ADDRESS__ // it reserves terabytes of addresses
   if (bytes) {
     rlimit limit = {};
     ::getrlimit(RLIMIT_AS, &limit);

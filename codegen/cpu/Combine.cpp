@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
-// Whether the region consists of operations that work on vectors as well.
+// True if the region consists of operations that work on vectors as well.
 static bool isElementwiseRegion(Region &region) {
   return llvm::all_of(region.front().without_terminator(), [](Operation &op) {
     return isElementwise(&op) && llvm::none_of(op.getResultTypes(), [](Type t) {

@@ -23,7 +23,7 @@ bool passesOn(Operation *op) {
              LLVM::ExtractElementOp, LLVM::ShuffleVectorOp>(op);
 }
 
-// Whether `use` is the base of a memory access or of an address computation.
+// True if `use` is the base of a memory access or of an address computation.
 // An operation that this function does not know counts as an access.
 bool isBase(OpOperand &use) {
   Operation *op = use.getOwner();
@@ -45,7 +45,7 @@ void addIncoming(BlockArgument argument, SmallVectorImpl<Value> &values) {
         values.push_back(value);
 }
 
-// Whether a constant null pointer can reach `pointer` through address
+// True if a constant null pointer can reach `pointer` through address
 // computations, selections and branches.
 bool nullReaches(Value pointer) {
   SmallVector<Value> work = {pointer};

@@ -1,5 +1,5 @@
-// compiler/cuda/CompileCuda.cpp - a request for a CUDA C++ kernel to cubin and
-// PTX.
+// compiler/cuda/CompileCuda.cpp - compiles a request for a CUDA C++ kernel to a
+// cubin and PTX.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/cuda/CompileCuda.h"
@@ -24,13 +24,13 @@ using tessera::language::CompileResult;
 namespace tessera::compiler {
 namespace {
 
-// What NVRTC's log calls the source.
+// Returns the name of the source in NVRTC's log.
 std::string nameOf(const CompileRequest &request) {
   return std::filesystem::path(request.file).filename().string();
 }
 
-// "FOLDER/NAME(LINE): error: TEXT", perhaps with "#123-D" after the word; the
-// caret is two lines below.
+// Parses "FOLDER/NAME(LINE): error: TEXT", perhaps with "#123-D" after the word
+// `error`. The line two below has the caret.
 std::vector<Diagnostic> diagnosticsOf(const CompileRequest &request,
                                       const std::string &log) {
   static const std::regex pattern(
@@ -54,7 +54,7 @@ std::vector<Diagnostic> diagnosticsOf(const CompileRequest &request,
     } else if (!list.empty() && line.ends_with('^') &&
                line.find_first_not_of(' ') == line.size() - 1 &&
                before.size() >= line.size()) {
-      // NVRTC indents the source line by two and drops its own indentation.
+      // NVRTC removes the source line's indentation and indents it by two.
       SourceRange &range = list.back().range;
       const std::string_view source = file->line(range.line);
       const size_t indent = before.find_first_not_of(' ');
@@ -69,7 +69,7 @@ std::vector<Diagnostic> diagnosticsOf(const CompileRequest &request,
   return list;
 }
 
-// "128, 1, 1", or null.
+// Returns "128, 1, 1"; null if the sizes are unknown.
 Json sizesJson(const std::array<uint32_t, 3> &sizes) {
   return sizes[0]
              ? Json(std::to_string(sizes[0]) + ", " + std::to_string(sizes[1]) +
@@ -96,8 +96,8 @@ Json reportOf(const CompileRequest &request, const NvrtcOutput &output,
           {"cubin_bytes", output.cubin.size()}};
 }
 
-// The block that the source asks for (__block_size__, else the most that
-// __launch_bounds__ allows), else what num_warps says.
+// Returns the threads of a block: __block_size__ of the source, else the
+// maximum of __launch_bounds__, else those of num_warps.
 uint32_t threadsOf(const CompileRequest &request,
                    const ptx::Function &function) {
   for (const auto &[x, y, z] : {function.reqntid, function.maxntid})

@@ -1,5 +1,5 @@
-// compiler/cuda/Nvrtc.cpp - NVIDIA's run-time compiler of CUDA C++, loaded by
-// name.
+// compiler/cuda/Nvrtc.cpp - loads NVRTC, NVIDIA's run-time compiler of CUDA
+// C++.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/cuda/Nvrtc.h"
@@ -24,7 +24,8 @@ constexpr int oldestMajor = 11, oldestMinor = 2;
 const std::string sourceFolder = "/dev/null/";
 } // namespace
 
-// What we call, by the C declarations that NVIDIA documents (NVRTC, chapter 3).
+// The functions that this file calls, by NVIDIA's C declarations (NVRTC,
+// chapter 3).
 struct Nvrtc::Api {
   const char *(*errorText)(int);
   int (*version)(int *, int *);
@@ -39,7 +40,7 @@ struct Nvrtc::Api {
   int (*logSize)(Program, size_t *), (*log)(Program, char *);
 };
 
-// Libraries of a folder that are NVRTC itself, newest name first.
+// Appends the NVRTC libraries of a folder, in descending order of their names.
 static void addLibraries(std::vector<std::string> &candidates,
                          const fs::path &folder) {
   std::error_code ignored;
@@ -73,8 +74,9 @@ static std::vector<std::string> candidateLibraries() {
   return candidates;
 }
 
-// NVRTC opens libnvrtc-builtins by its bare name when it first compiles, which
-// the linker's path need not have (a wheel): one that is loaded already serves.
+// Loads libnvrtc-builtins from NVRTC's folder. NVRTC opens it by name on its
+// first compilation, but the folder (of a Python wheel, say) may not be in the
+// linker's search path. dlopen then finds the loaded library.
 static void loadBuiltinsBeside(const fs::path &library) {
   std::error_code ignored;
   for (const auto &entry :
@@ -146,7 +148,7 @@ Nvrtc::Nvrtc() {
 }
 
 const Nvrtc &Nvrtc::instance() {
-  static const Nvrtc loaded; // not made when the constructor throws
+  static const Nvrtc loaded; // retried after the constructor throws
   return loaded;
 }
 
@@ -179,10 +181,10 @@ NvrtcOutput Nvrtc::compile(const std::string &name, const std::string &text,
       value.pop_back();
     return value;
   };
-  // The PTX and the cubin name the source by an absolute path; ours is made up,
-  // so that they do not depend on the folder the process works in. NVRTC looks
-  // for a file of that path, writes its size and time into the cubin, and takes
-  // headers from its folder: below /dev/null there is none.
+  // The PTX and the cubin contain an absolute path of the source. This one does
+  // not exist, so they do not depend on the working directory. NVRTC would
+  // write the size and time of an existing file into the cubin and search its
+  // folder for headers; /dev/null has no files below it.
   const std::string path = sourceFolder + name;
   Program program = nullptr;
   check(api->create(&program, text.c_str(), path.c_str(), 0, nullptr, nullptr),
@@ -209,7 +211,7 @@ NvrtcOutput Nvrtc::compile(const std::string &name, const std::string &text,
   output.symbol = lowered;
   output.ptx = withoutNul(text_of(api->ptxSize, api->ptx, program, "give PTX"));
   output.cubin = text_of(api->cubinSize, api->cubin, program, "give a cubin");
-  // A place in the PTX reads like the path the user knows.
+  // Replaces the path in the PTX by the one that the user knows.
   for (size_t at = output.ptx.find("\"" + path + "\""); at != std::string::npos;
        at = output.ptx.find("\"" + path + "\"", at))
     output.ptx.erase(at + 1, path.size() - name.size());

@@ -149,7 +149,8 @@ void Lowering::bindParameters(const language::FunctionDef &callee,
            signatureOf(callee));
   if (missing.empty())
     return;
-  // Defaults see the module of the callee, not its parameters.
+  // Default values are evaluated in the module of the callee, without its
+  // parameters.
   Frame outside;
   outside.function = &callee;
   outside.file = inner.file;

@@ -1,10 +1,10 @@
-// compiler/semantics/CompileTime.cpp - functions that run while compiling.
+// compiler/semantics/CompileTime.cpp - runs functions at compile time.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A constexpr_function takes and gives compile-time values; its loops and
-// branches are decided at once, so it may also `break`, `continue` and return
-// from inside a loop.
+// A constexpr_function takes and returns compile-time values. The conditions of
+// its loops and branches are known, so it may also `break`, `continue` and
+// return from inside a loop.
 #include "compiler/semantics/Lowering.h"
 
 namespace tessera::semantics {

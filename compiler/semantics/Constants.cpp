@@ -1,4 +1,4 @@
-// compiler/semantics/Constants.cpp - folding as Python does it.
+// compiler/semantics/Constants.cpp - folds constants as Python does.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Constants.h"
@@ -19,7 +19,7 @@ Folded unsupported(std::string_view op, const Const &a, const Const &b) {
                 a.kindName() + " and " + b.kindName());
 }
 
-// A number or a text.
+// Converts a number or a string.
 language::Value toLanguage(const Const &value) {
   if (value.isBool())
     return value.truth();

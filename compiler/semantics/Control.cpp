@@ -1,4 +1,5 @@
-// compiler/semantics/Control.cpp - if, for, and the values that cross them.
+// compiler/semantics/Control.cpp - lowers if, for and the values that they
+// change.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
@@ -54,8 +55,8 @@ Lowering::Condition Lowering::condition(const language::Expr &test,
   return {std::nullopt, emit.truth(emit.unsplat(scalar))};
 }
 
-// An scf.if whose results are only known once its arms are written: the arms
-// are filled in a prototype without results and then move to the final op.
+// Creates an scf.if without results. The result types are known only after both
+// arms are lowered. The arms then move to the final op.
 static scf::IfOp prototypeIf(Emitter &emit, const Tensor &test) {
   return scf::IfOp::create(emit.builder, emit.location(), TypeRange(),
                            test.handle, /*withElseRegion=*/true);
@@ -94,7 +95,7 @@ Value Lowering::joinArms(Operation *prototype, const Value &thenValue,
   return rebuild(thenValue, results, next);
 }
 
-// How two values of different types can be made one.
+// Returns a hint: how to give two values of different types one type.
 static std::string oneTypeHint(const Value &a, const Value &b) {
   const Tensor *x = a.tensor(), *y = b.tensor();
   if (!x || !y)
@@ -110,7 +111,8 @@ static std::string oneTypeHint(const Value &a, const Value &b) {
   return "convert one with .to(), or use another name";
 }
 
-// Decides what each name means after an `if`: unchanged, merged, or lost.
+// Decides for each name whether it is unchanged, merged or undefined after an
+// `if`.
 void Lowering::mergeArms(const Scope &before, Scope &thenScope,
                          Scope &elseScope, const language::If &stmt,
                          std::vector<std::string> &names) {
@@ -174,7 +176,8 @@ void Lowering::visitIf(const language::If &stmt) {
 
   std::vector<std::string> names;
   mergeArms(before, thenScope, elseScope, stmt, names);
-  // Names of both arms live on; merged ones as selections or results.
+  // Keeps the names of both arms; merged ones become selects or results of the
+  // scf.if.
   Scope after;
   for (auto &[name, variable] : thenScope)
     if (elseScope.count(name))
@@ -197,7 +200,8 @@ void Lowering::visitIf(const language::If &stmt) {
   frame().scope = std::move(after);
 }
 
-// An `if` with a return in it: all that follows it runs inside its arms.
+// Lowers an `if` that contains a return: the statements after it run inside its
+// arms.
 Lowering::Outcome Lowering::branchWithReturn(const language::If &stmt,
                                              const Condition &test,
                                              const Rest &rest) {
@@ -212,7 +216,7 @@ Lowering::Outcome Lowering::branchWithReturn(const language::If &stmt,
   if (draft)
     emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
   onSomeElements += onElements;
-  // As under Triton, a number that one path returns is a run-time value.
+  // As in Triton, a number that one arm returns is a run-time value.
   Outcome thenOutcome = run({&stmt.body, 0, &rest});
   thenOutcome.value = spread(materialize(thenOutcome.value));
   frame().scope = std::move(before);
@@ -302,7 +306,7 @@ void Lowering::visitFor(const language::For &stmt) {
   --frame().loopDepth;
 }
 
-// What a range over compile-time integers gives.
+// Returns the values of a range over compile-time integers.
 std::vector<Value> Lowering::rangeValues(const language::For &stmt,
                                          const Range &range) {
   auto bound = [&](const Value &value) {
@@ -333,7 +337,7 @@ std::vector<Value> Lowering::rangeValues(const language::For &stmt,
   return values;
 }
 
-// What to begin with so that the loop need not change the type.
+// Returns a hint: an initial value whose type the loop does not change.
 static std::string carriedHint(const std::string &name, const Value &before,
                                const Value &after) {
   const Tensor *x = before.tensor(), *y = after.tensor();
@@ -382,7 +386,7 @@ static bool countsUp(mlir::Value step) {
   return false;
 }
 
-// `stop` if the step is positive, else `start`.
+// Returns `stop` if the step is positive, else `start`.
 static mlir::Value emptyUnless(OpBuilder &builder, Location where,
                                mlir::Value step, mlir::Value stop,
                                mlir::Value start) {
@@ -393,8 +397,8 @@ static mlir::Value emptyUnless(OpBuilder &builder, Location where,
   return arith::SelectOp::create(builder, where, positive, stop, start);
 }
 
-// A loop at run time. The body is visited twice: once to learn which names it
-// changes, in an op that is thrown away, and once with those as loop arguments.
+// Lowers a run-time loop. The body is visited twice: first in a draft op, to
+// find which names it changes, then with those names as loop arguments.
 void Lowering::loop(const language::For &stmt, const Range &range) {
   OpBuilder &builder = emit.builder;
   At at(*this, stmt.iterable->range);
@@ -421,7 +425,7 @@ void Lowering::loop(const language::For &stmt, const Range &range) {
                ? "reduce the block first: tl.max(x, axis=0)"
                : "`/` always gives a float: divide with //, or convert with "
                  ".to(tl.int32)");
-  // -2^31 counts down by 2^31, which has an unsigned type as a constant.
+  // A step of -2^31 counts down by 2^31, a constant of an unsigned type.
   if (mirrored && bounds[2].type.element.dtype == DType::UInt32)
     bounds[2] = emit.cast(bounds[2], Element{DType::Int64});
   DType dtype = promoteInts(
@@ -479,7 +483,7 @@ void Lowering::loop(const language::For &stmt, const Range &range) {
     yieldNames(start);
   builder.setInsertionPointAfter(op);
 
-  // Names that only the body assigns end with it.
+  // Names that only the body assigns are undefined after the loop.
   loseNames(frame().scope, start, stmt.range);
   frame().lost[target.id] =
       "it is the variable of the loop of " + atLine(stmt.range);

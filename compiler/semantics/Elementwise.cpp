@@ -1,10 +1,13 @@
-// compiler/semantics/Elementwise.cpp - a function of single elements on blocks.
+// compiler/semantics/Elementwise.cpp - applies a function of scalars to blocks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// tl.map_elementwise calls a helper that was written for scalars. It is inlined
-// on whole blocks: every number in it is a block, an `if` on elements visits
-// both arms and selects, and a loop goes on until no element needs it.
+// tl.map_elementwise calls a helper that is written for scalars. The helper is
+// inlined on blocks: each of its numbers becomes a block, an `if` on elements
+// visits both arms and selects, and a loop ends when no element continues it:
+//
+//     if x > 0: y = f(x)           a = f(x); b = g(x)
+//     else:     y = g(x)           y = where(x > 0, a, b)
 #include "compiler/semantics/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,7 +49,7 @@ Value Lowering::spread(const Value &value) {
   return value;
 }
 
-// Functions that need more than the element.
+// Rejects functions that need more than single elements.
 void Lowering::checkOnElements(const Builtin &builtin,
                                const SourceRange &range) {
   if (!elements)
@@ -124,7 +127,8 @@ Value Lowering::selectParts(const Tensor &condition, const Value &yes,
   return rebuild(yes, a, next);
 }
 
-// A range with bounds that elements have: counted in a name of its own.
+// Lowers a range whose bounds differ between elements. A hidden variable
+// counts, because the body may assign the loop's name.
 void Lowering::forOnElements(const language::For &stmt, const Range &range) {
   auto *step = range.step->constant();
   if (!step || !step->asInt() || *step->asInt() == 0)

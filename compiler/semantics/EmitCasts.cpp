@@ -1,4 +1,5 @@
-// compiler/semantics/EmitCasts.cpp - constants, conversions, bit casts.
+// compiler/semantics/EmitCasts.cpp - emits constants, conversions and bit
+// casts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Constants.h"
@@ -107,7 +108,8 @@ Tensor Emitter::truth(Tensor value) {
   return cast(value, Element{DType::Int1, false});
 }
 
-// Between floating-point types. 16-bit sources go through fp32, as everywhere.
+// Converts between floating-point types. 16-bit sources are converted through
+// fp32.
 Tensor Emitter::floatCast(Tensor value, Element to, bool towardZero) {
   if (isFp8(value.type.element.dtype))
     value = fromFp8(value);
@@ -132,8 +134,8 @@ Tensor Emitter::castRounding(Tensor value, Element to, bool towardZero) {
   return floatCast(value, to, towardZero);
 }
 
-// An address as an integer of 64 bits and back; as a truth value, whether it is
-// not null.
+// Converts an address to a 64-bit integer or back. As a truth value, an address
+// is true if it is not null.
 Tensor Emitter::addressCast(Tensor value, Element to) {
   Element from = value.type.element;
   constexpr Element kAddress{DType::Int64, false};
@@ -206,8 +208,8 @@ Tensor Emitter::cast(Tensor value, Element to) {
     return {arith::ExtUIOp::create(builder, loc, result, value.handle), type};
   }
   if (from.isFloat()) {
-    // Below 32 bits by way of int32: what is out of range wraps, as it does
-    // where Triton's interpreter runs, rather than being undefined.
+    // Converts to types below 32 bits through int32. A value out of range then
+    // wraps, as in Triton's interpreter, instead of being undefined.
     if (bitWidth(to.dtype) < 32)
       return cast(cast(value, Element{DType::Int32, false}), to);
     if (isSigned(to.dtype))

@@ -1,4 +1,5 @@
-// compiler/semantics/EmitOperators.cpp - + - * / // % ** << >> & | ^ and kin.
+// compiler/semantics/EmitOperators.cpp - emits operators: + - * / // % ** << >>
+// & | ^.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Constants.h"
@@ -36,8 +37,9 @@ Tensor Emitter::side(const Value &value, std::string_view op) {
   return toTensor(value, "an operand of " + quoted(op));
 }
 
-// A weak side takes part in promotion by the type of its value; it becomes a
-// constant of the common type only afterwards, so 0.1 * bf16 rounds once.
+// Converts both operands to their common type. A Python number takes part in
+// promotion by the type of its value and becomes a constant only afterwards, so
+// that 0.1 * bf16 rounds once.
 std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
                                         Pairing rules, std::string_view op) {
   const Const *weakA = a.constant(), *weakB = b.constant();
@@ -202,7 +204,8 @@ Tensor Emitter::divide(BinaryOp op, const Value &a, const Value &b) {
   return {result, x.type};
 }
 
-// `a & mask` of a float and a boolean is a missing comparison.
+// Returns a hint for `a & mask` of a float and a boolean, which lacks a
+// comparison.
 static std::string bitsHint(const Value &a, const Value &b) {
   auto isBool = [](const Value &value) {
     return value.tensor() && value.tensor()->type.element.isBool();
@@ -228,7 +231,7 @@ std::pair<Tensor, Tensor> Emitter::pairBits(const Value &a, const Value &b,
 
 Tensor Emitter::bits(BinaryOp op, const Value &a, const Value &b) {
   auto [x, y] = pairBits(a, b, spelling(op));
-  // The sign of >> is that of the operand as written, before promotion.
+  // >> is arithmetic if the operand is signed before promotion.
   const Tensor *written = a.tensor() ? a.tensor() : b.tensor();
   bool arithmeticShift = isSigned(written->type.element.dtype);
   Location loc = location();
@@ -294,7 +297,7 @@ Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
        "index a tuple to get one of its values: t[0]");
 }
 
-// The start of a text that is too long for a line.
+// Shortens a string that is too long for one line.
 static std::string inHint(const Const &value) {
   constexpr size_t most = 60, shown = 40;
   const std::string text = value.str();
@@ -359,7 +362,7 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
          quoted(spelling(op)) + " is not defined for " + toString(x.type),
          "load the values first: tl.load(" + quoteLeft(false) + ")");
   if (op == UnaryOp::Neg) {
-    // 0 - x, as Triton has it: the negative of 0.0 is 0.0.
+    // Emits 0 - x as Triton does: -(0.0) is 0.0.
     Tensor zero = element.isFloat() ? floating(0.0, element.dtype, x.type.shape)
                                     : integer(0, element.dtype, x.type.shape);
     return arithmetic(BinaryOp::Sub, zero, x);

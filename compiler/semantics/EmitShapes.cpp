@@ -1,4 +1,4 @@
-// compiler/semantics/EmitShapes.cpp - broadcasting and changes of shape.
+// compiler/semantics/EmitShapes.cpp - emits broadcasts and changes of shape.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Emitter.h"
@@ -237,7 +237,7 @@ Tensor Emitter::unsplat(Tensor value) {
          "a scalar out of a block of pointers is not supported yet");
   if (value.type.rank() > 1)
     value = reshape(value, {1});
-  // Of floats the bits: a sum would turn -0.0 into 0.0.
+  // Adds the bits of floats: a float sum would turn -0.0 into 0.0.
   const Element element = value.type.element;
   if (element.isFloat())
     value = bitcast(value, {*intOfWidth(bitWidth(element.dtype), true), false});

@@ -1,4 +1,4 @@
-// compiler/semantics/Expressions.cpp - operators, literals, indexing.
+// compiler/semantics/Expressions.cpp - lowers operators, literals and indexing.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Constants.h"
@@ -9,9 +9,9 @@
 
 namespace tessera::semantics {
 
-// The largest kernel of kernels/ takes a few thousand. Nested unrolling, and
-// helpers that call helpers several times, grow without bound; so does the
-// second visit of a loop's body where loops nest deeply.
+// Limit on the steps of one kernel; the largest kernel of kernels/ takes a few
+// thousand. Nested unrolling, helpers that call helpers several times, and the
+// second visit of each nested loop's body grow exponentially.
 static constexpr uint64_t maxSteps = 500000;
 
 void Lowering::countStep(const SourceRange &range) {
@@ -130,7 +130,7 @@ Value Lowering::compareTwo(language::CompareOp op, const Value &a,
   return emit.compare(op, a, b);
 }
 
-// "(a < b) & (b < c)" for a < b < c.
+// Returns "(a < b) & (b < c)" for a < b < c.
 static std::string chainInPairs(const language::Compare &expr) {
   std::string text;
   const language::Expr *left = expr.left.get();
@@ -143,7 +143,8 @@ static std::string chainInPairs(const language::Compare &expr) {
   return text;
 }
 
-// `a < n & b > m` without parentheses is a chain too: a < (n & b) > m.
+// Returns a hint for `a < n & b > m`, which Python reads as the chain a < (n &
+// b) > m.
 static std::string chainHint(const language::Compare &expr) {
   const auto *middle = expr.comparators.size() == 2
                            ? expr.comparators[0]->as<language::BinOp>()
@@ -161,7 +162,7 @@ static std::string chainHint(const language::Compare &expr) {
   return "compare pair by pair and join with &: " + chainInPairs(expr);
 }
 
-// a < b < c is a < b and b < c: of scalars, as `and` is.
+// Lowers a comparison. A chain a < b < c of scalars is a < b and b < c.
 Value Lowering::compare(const language::Compare &expr) {
   Value left = evaluate(*expr.left);
   Value result;
@@ -187,7 +188,8 @@ Value Lowering::compare(const language::Compare &expr) {
   return combined ? Value(*combined) : result;
 }
 
-// Compile-time operands short-circuit or drop out; the others are combined.
+// Lowers `and` and `or`. Compile-time operands short-circuit or are dropped;
+// the others are combined at run time.
 Value Lowering::boolOp(const language::BoolOp &expr) {
   bool isAnd = expr.op == language::BoolOpKind::And;
   std::optional<Tensor> combined;
@@ -234,7 +236,8 @@ Value Lowering::joined(const language::JoinedStr &expr) {
   return Const(std::move(text));
 }
 
-// [f(x) for x in values], with values known in number while compiling.
+// Lowers [f(x) for x in values]; the number of values must be a compile-time
+// constant.
 Value Lowering::comprehension(const language::Comprehension &expr) {
   if (expr.clauses.size() != 1)
     fail(DiagnosticId::NotSupported, expr.range,
@@ -338,8 +341,7 @@ Value Lowering::subscript(const language::Subscript &expr) {
         fail(DiagnosticId::ShapeMismatch, item->range,
              "too many `:` for " + toString(tensor->type));
     } else if (!slice && evaluate(*item).isNone()) {
-      // A `:` of a scalar keeps no axis, so that a later None may lie behind
-      // the last one.
+      // A `:` of a scalar adds no axis, so a later None may be out of range.
       if (axis > result.type.rank())
         fail(DiagnosticId::ShapeMismatch, item->range,
              "too many `:` for " + toString(tensor->type));

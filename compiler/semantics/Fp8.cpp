@@ -1,10 +1,11 @@
-// compiler/semantics/Fp8.cpp - 8-bit floats: kept as bits, converted here.
+// compiler/semantics/Fp8.cpp - converts 8-bit floats, which the IR holds as
+// bits.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // tl.float8e4nv has 4 bits of exponent (bias 7), 3 of fraction, no infinity and
-// one NaN, 0x7f; tl.float8e5 is the upper half of a float16. The IR holds them
-// as i8, and conversions are arithmetic on bits, so every target has them.
+// one NaN, 0x7f. tl.float8e5 is the upper half of a float16. The IR holds both
+// as i8. Conversions are integer arithmetic, so every target supports them.
 #include "compiler/semantics/Emitter.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -57,7 +58,7 @@ Tensor Emitter::fromFp8(Tensor value) {
     Tensor wide = cast(bits, kInt16);
     return bitcast(*binary(BinaryOp::LShift, wide, bitsOf(8)).tensor(), kFp16);
   }
-  // The fraction below that of a float32 whose exponent is too small by 120.
+  // The bits as a float32 whose exponent is too small by 120.
   Tensor wide = cast(bits, kInt32);
   Value size = binary(BinaryOp::And, wide, bitsOf(0x7F));
   Value sign = binary(BinaryOp::And, wide, bitsOf(-0x80000000ll));
@@ -68,15 +69,15 @@ Tensor Emitter::fromFp8(Tensor value) {
   return select(isNan, Const(std::numeric_limits<double>::quiet_NaN()), scaled);
 }
 
-// To nearest even, or toward zero. What is too large becomes the largest number
-// (cvt.rn.satfinite of PTX), NaN the positive NaN.
+// Rounds to nearest even or toward zero. A value out of range becomes the
+// largest number (cvt.rn.satfinite of PTX), NaN the positive NaN.
 Tensor Emitter::toFp8(Tensor value, DType type, bool towardZero) {
   const Format &format = formatOf(type);
   const int64_t shift = 23 - format.fraction;
   Tensor bits = bitcast(value, kInt32);
   Tensor size = *binary(BinaryOp::And, bits, bitsOf(0x7FFFFFFF)).tensor();
 
-  // Normal: round the bits, then take the difference of the biases away.
+  // Normal: rounds the bits, then subtracts the difference of the biases.
   Value rounded = size;
   if (!towardZero) {
     Value odd =
@@ -93,7 +94,7 @@ Tensor Emitter::toFp8(Tensor value, DType type, bool towardZero) {
       *compare(CompareOp::Gt, normal, bitsOf(format.largest)).tensor();
   normal = select(tooLarge, bitsOf(format.largest), normal);
 
-  // Subnormal: the number of units.
+  // Subnormal: computes the multiple of the format's unit.
   Tensor magnitude = bitcast(size, kFp32);
   Value small;
   if (towardZero) {

@@ -13,7 +13,7 @@ namespace tessera::semantics {
 
 using namespace mlir;
 
-// Whether a loop or a branch of the block assigns `name`.
+// True if a loop or a branch of the block assigns `name`.
 static bool reassigns(const language::Block &block, const std::string &name,
                       bool inside = false) {
   auto binds = [&](const language::Expr &target) {
@@ -48,7 +48,7 @@ static bool reassigns(const language::Block &block, const std::string &name,
   return false;
 }
 
-// Whether an argument is the parameter's, or a leaf of its tuple.
+// True if an argument is `parameter` or a leaf of its tuple.
 static bool belongsTo(const language::Argument &argument,
                       const std::string &parameter) {
   return argument.name == parameter ||
@@ -127,8 +127,8 @@ void Lowering::checkNames(const language::FunctionDef &kernel) {
            nearestNameHint(argument.name, names, "parameters"));
 }
 
-// Makes the function with one argument for each run-time parameter or leaf, and
-// binds all parameters in the kernel's frame.
+// Creates the function with one argument for each run-time parameter or leaf,
+// and binds all parameters in the kernel's frame.
 void Lowering::bindKernel(const language::FunctionDef &kernel,
                           ModuleOp moduleOp) {
   checkNames(kernel);
@@ -182,8 +182,8 @@ void Lowering::bindKernel(const language::FunctionDef &kernel,
                     ? evaluate(*parameter.defaultValue)
                     : tupleOf(parameter.name, found->second, leaves),
                 parameter.range};
-    // An argument that is specialized to 1 is a number like any other where the
-    // kernel changes it: Triton itself refuses that, its interpreter does not.
+    // An argument specialized to 1 becomes a run-time value if the kernel
+    // assigns it. Triton's compiler rejects that; its interpreter does not.
     auto *constant = variable.value.constant();
     if (!parameter.isConstexpr && constant && constant->isInt() &&
         reassigns(kernel.body, parameter.name))

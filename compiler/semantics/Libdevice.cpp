@@ -1,17 +1,19 @@
-// compiler/semantics/Libdevice.cpp - functions of libdevice, in the language.
+// compiler/semantics/Libdevice.cpp - libdevice functions, written in the kernel
+// language.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Prelude.h"
 
 namespace tessera::semantics {
 
-// Those that ask for _float take float32, the others float64 too. atan, asin:
-// the polynomials of Cephes' single-precision library (S. Moshier), 2 ulp. pow:
-// log2 |x| as the sum of two floats, by the series of atanh in (m - 1) / (m +
-// 1), so that y log2 x keeps the bits that exp2 needs. log1p in float32: the
-// series of fdlibm's logf. expm1 in float32: Taylor's on |r| <= ln 2 / 2. Both
-// in float64: W. Kahan's corrections of log(1 + x) and exp(x) - 1. A GPU's log
-// has no small relative error next to 1, so float32 does not use it there.
+// Functions that call _float take float32; the others take float64, too. atan
+// and asin use the polynomials of Cephes' single-precision library (S.
+// Moshier), 2 ulp. pow computes log2 |x| as the sum of two floats, by the
+// series of atanh in (m - 1) / (m + 1), so that y log2 x keeps the bits that
+// exp2 needs. log1p in float32 uses the series of fdlibm's logf; expm1 uses
+// Taylor's on |r| <= ln 2 / 2. Both use W. Kahan's corrections of log(1 + x)
+// and exp(x) - 1 in float64. float32 does not use a GPU's log near 1, where its
+// relative error is large.
 const char *const kLibdeviceText = R"py(
 
 @triton.constexpr_function

@@ -1,11 +1,13 @@
-// compiler/semantics/LibdeviceBits.cpp - libdevice: integers and bits.
+// compiler/semantics/LibdeviceBits.cpp - libdevice functions of integers and
+// bits.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Prelude.h"
 
 namespace tessera::semantics {
 
-// Integers of 32 and 64 bits. What is unsigned in libdevice takes the bits.
+// Functions of 32-bit and 64-bit integers. Where libdevice takes an unsigned
+// integer, these read the bits of a signed one.
 const char *const kLibdeviceBitsText = R"py(
 
 @triton.jit

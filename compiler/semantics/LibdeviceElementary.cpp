@@ -6,8 +6,8 @@
 
 namespace tessera::semantics {
 
-// In float32 and float64 where no other type is asked for. cbrt and the norms
-// of float32 are computed in float64 and rounded once.
+// Functions take float32 and float64 unless they ask for another type. cbrt and
+// the norms of float32 are computed in float64 and rounded once.
 const char *const kLibdeviceElementaryText = R"py(
 
 @triton.jit

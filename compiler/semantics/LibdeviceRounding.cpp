@@ -8,9 +8,10 @@ namespace tessera::semantics {
 
 namespace {
 
-// Sums and products of float32 are exact in float64, or what their rounding
-// loses is; from there one step decides. A quotient or root of float32 is no
-// nearer than 2^-49 to a float32 that it does not equal.
+// Helpers of directed rounding. float64 holds a product of float32 exactly, and
+// of a sum the value or its rounding error. One step to the neighbouring number
+// then suffices. A quotient or root of float32 is at least 2^-49 away from each
+// float32 that it does not equal.
 const char *const kHelpers = R"py(
 
 @triton.constexpr_function
@@ -173,14 +174,15 @@ def _of_whole(x, dtype: tl.constexpr, to: tl.constexpr, mode: tl.constexpr):
     return result
 )py";
 
-// A function of the language that calls a helper.
+// Returns the text of a function that calls a helper.
 std::string wrapper(const std::string &name, const std::string &parameters,
                     const std::string &body) {
   return "\n\n@triton.jit\ndef libdevice_" + name + "(" + parameters +
          "):\n    return " + body + "\n";
 }
 
-// All that libdevice has for one direction: "n", "z", "d" or "u".
+// Returns the text of all functions for one rounding mode: "n", "z", "d" or
+// "u".
 std::string wrappersOf(const std::string &mode) {
   const std::string quoted = "\"" + mode + "\"", suffix = "_r" + mode;
   struct Operation {
@@ -191,7 +193,7 @@ std::string wrappersOf(const std::string &mode) {
                                        {"sqrt", "x"},   {"rcp", "x"}};
   std::string text;
   for (const auto &[name, parameters] : kOperations)
-    // Nearest, those two are members of tl.math.
+    // In the mode "n", these two are members of tl.math.
     if (mode != "n" ||
         (name != std::string("div") && name != std::string("sqrt")))
       text += wrapper(name + suffix, parameters,

@@ -1,15 +1,15 @@
-// compiler/semantics/LibdeviceSpecial.cpp - the error function and its kin,
-// gamma functions.
+// compiler/semantics/LibdeviceSpecial.cpp - libdevice's error function, normal
+// distribution and gamma functions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Prelude.h"
 
 namespace tessera::semantics {
 
-// All are computed in float64, so float32 results are rounded once. erfcx is a
-// polynomial in (x - 4) / (x + 4) divided by 1 + 2 x (M. Shepherd and J.
-// Laframboise, 1981), to 2e-18; gamma functions are C. Lanczos' sum for g = 7,
-// to 1e-15 of itself, and Euler's reflection.
+// All functions compute in float64, so float32 results are rounded once. erfcx
+// is a polynomial in (x - 4) / (x + 4) divided by 1 + 2 x (M. Shepherd and J.
+// Laframboise, 1981), with an error of 2e-18. Gamma functions use C. Lanczos'
+// sum for g = 7, with a relative error of 1e-15, and Euler's reflection.
 const char *const kLibdeviceSpecialText = R"py(
 
 _ERFCX: tl.constexpr = (

@@ -1,4 +1,5 @@
-// compiler/semantics/Lowering.cpp - places, frames, compile-time values.
+// compiler/semantics/Lowering.cpp - source locations, frames and compile-time
+// values.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"

@@ -1,4 +1,4 @@
-// compiler/semantics/Names.cpp - names, modules, attributes.
+// compiler/semantics/Names.cpp - looks up names, module members and attributes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
@@ -14,7 +14,7 @@
 namespace tessera::semantics {
 namespace {
 
-// "triton.language.x" and "tl.core.x" are tl.x.
+// Returns the canonical path: tl.x for "triton.language.x" and "tl.core.x".
 std::string canonical(std::string path) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5>
       kPrefixes{{{"triton.language", "tl"},
@@ -54,7 +54,7 @@ std::string registryName(const std::string &module, const std::string &name) {
   return "";
 }
 
-// Types without their width, as beginners write them.
+// Type names without a width, which beginners write.
 constexpr std::pair<std::string_view, std::string_view> kTypeWords[] = {
     {"float", "tl.float16, tl.bfloat16, tl.float32 or tl.float64"},
     {"double", "tl.float64"},
@@ -72,7 +72,7 @@ constexpr const char *kTypeNames[] = {
     "int1",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
     "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
 
-// Functions of Python that people try in kernels.
+// Python functions that users call in kernels by mistake.
 constexpr std::pair<std::string_view, std::string_view> kPythonNames[] = {
     {"print", "write tl.device_print(\"text\", value), or tl.static_print(...) "
               "for types and compile-time values"},
@@ -105,7 +105,8 @@ std::optional<DType> dtypeMember(std::string_view name) {
   return parseDType(name);
 }
 
-// What Triton has and we do not yet: what to write instead.
+// Returns what to write instead of a Triton function that this language does
+// not have yet.
 std::string laterHint(const std::string &module, const std::string &name) {
   struct Later {
     std::string_view name, hint;
@@ -164,7 +165,7 @@ std::string laterHint(const std::string &module, const std::string &name) {
 
 } // namespace
 
-// tl has no member of this name, or not yet.
+// Fails: `tl` does not have a member of this name, or not yet.
 void Lowering::failUnknownMember(const std::string &module,
                                  const std::string &name,
                                  const SourceRange &range) {
@@ -294,7 +295,7 @@ std::string Lowering::unknownNameHint(const std::string &name) {
          "the top of the file";
 }
 
-// Whether a line of the file begins a class of this name.
+// True if a line of the file begins a class of this name.
 static bool isClassOf(const std::string &text, const std::string &name) {
   const std::string start = "class " + name;
   for (size_t at = text.find(start); at != text.npos;
@@ -377,7 +378,8 @@ Value Lowering::typeAttribute(const Type &type,
                        : "did you mean `" + nearest + "`?");
 }
 
-// What to write for an attribute that a value does not have; `x` is its text.
+// Returns what to write for an attribute that a value does not have; `x` is the
+// value's text.
 static std::string attributeHint(const Value &value, const std::string &name,
                                  const std::string &x) {
   if (auto *fields = value.tupleFields()) {
@@ -472,7 +474,7 @@ Value Lowering::attribute(const Value &value, const language::Attribute &expr) {
     if (constant->isType())
       return typeAttribute(constant->type(), expr);
   }
-  // Of a block pointer: that of its base, as in x.to(p.dtype.element_ty).
+  // The type of a block pointer is its base's, as in x.to(p.dtype.element_ty).
   if (auto *block = value.blockPointer();
       block && (name == "dtype" || name == "type"))
     return Value::type(block->base.type);

@@ -1,4 +1,5 @@
-// compiler/semantics/Prelude.cpp - builtins that are written in the language.
+// compiler/semantics/Prelude.cpp - builtins that are written in the kernel
+// language.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Prelude.h"
@@ -8,8 +9,8 @@ namespace {
 
 // Random numbers are Philox (Salmon et al. 2011, "Parallel random numbers: as
 // easy as 1, 2, 3", section 3.3) with its published constants. Integers become
-// floats in [0, 1) as under Triton: negative ones are turned over, and the
-// factor is the largest that keeps every product below 1.
+// floats in [0, 1) as in Triton: the bits of negative ones are inverted, and
+// the factor is the largest that keeps every product below 1.
 const char *const kImports = R"(
 import triton
 import triton.language as tl
@@ -234,7 +235,7 @@ std::shared_ptr<const language::Program> parsed(const char *path,
       path, kImports + text, [](const std::string &) { return std::nullopt; });
 }
 
-// Most kernels call nothing of it, so it is parsed apart.
+// Parsed separately, because most kernels do not call libdevice.
 const language::Program &libdevice() {
   static const std::shared_ptr<const language::Program> program = parsed(
       "tessera/libdevice.py",

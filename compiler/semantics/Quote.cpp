@@ -1,4 +1,4 @@
-// compiler/semantics/Quote.cpp - the user's own text in hints.
+// compiler/semantics/Quote.cpp - quotes the user's source text in hints.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Quote.h"
@@ -14,7 +14,7 @@
 namespace tessera::semantics {
 namespace {
 
-// A mark is kMark, a letter for what, a range, `|`, the other text, kMark.
+// A mark is kMark, a letter for its kind, a range, `|`, the other text, kMark.
 constexpr char kMark = '\1';
 constexpr size_t kLongest = 40;
 
@@ -37,8 +37,8 @@ bool isName(std::string_view text) {
          std::all_of(text.begin(), text.end(), isWord);
 }
 
-// Whether an operator or a method call can follow: names, numbers, calls,
-// subscripts, parentheses.
+// True if an operator or a method call can follow the text: names, numbers,
+// calls, subscripts, parentheses.
 bool isAtom(std::string_view text) {
   int depth = 0;
   for (const char c : text) {
@@ -50,7 +50,7 @@ bool isAtom(std::string_view text) {
   return true;
 }
 
-// Whether one pair of parentheses holds all of the text.
+// True if one pair of parentheses holds all of the text.
 bool isWrapped(std::string_view text) {
   if (text.size() < 2 || text.front() != '(')
     return false;
@@ -80,7 +80,7 @@ std::string textOf(const SourceFile &file, const SourceRange &range) {
   return text.size() <= kLongest ? std::string(text) : std::string();
 }
 
-// Ranges of expressions in parentheses leave the parentheses out.
+// The range of an expression does not include parentheses around it.
 SourceRange sideOf(const language::Expr *current, bool left) {
   if (!current)
     return {};
@@ -145,7 +145,7 @@ std::string expandQuotes(const std::string &text, const SourceFile &file,
     }
     const size_t bar = text.find('|', at);
     const size_t end = bar == text.npos ? bar : text.find(kMark, bar);
-    if (end == text.npos) // a control character of the user's own
+    if (end == text.npos) // a control character in the user's text
       return result + text.substr(at);
     const char what = text[at + 1];
     SourceRange range;

@@ -1,4 +1,4 @@
-// compiler/semantics/Statements.cpp - assignments, returns, blocks.
+// compiler/semantics/Statements.cpp - lowers assignments, returns and blocks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
@@ -25,8 +25,8 @@ bool Lowering::containsReturn(const language::Stmt &stmt) {
 }
 
 // Runs statements up to a return or the end of the function. An `if` that may
-// return takes all that follows it into its arms, so that control stays
-// structured.
+// return takes all statements after it into its arms, so that control flow
+// stays structured.
 Lowering::Outcome Lowering::run(Rest rest) {
   while (rest.block) {
     if (rest.next == rest.block->size()) {
@@ -40,8 +40,8 @@ Lowering::Outcome Lowering::run(Rest rest) {
         fail(DiagnosticId::BadReturn, stmt.range,
              "`return` inside a loop is not supported",
              "guard the rest of the body with `if` instead");
-      // As under Triton a number that is returned is a run-time value. Of a
-      // tuple the constexprs stay what they are until they get names.
+      // As in Triton, a returned number is a run-time value. The constexprs in
+      // a returned tuple stay constexprs until they are assigned to names.
       Value value = result->value ? evaluate(*result->value) : Value::none();
       if (!value.tupleValues())
         value = materialize(value);
@@ -71,8 +71,8 @@ void Lowering::visitBlock(const language::Block &block) {
   }
 }
 
-// A Python number assigned to a name becomes a run-time value, as under
-// Triton; `name: tl.constexpr = ...` keeps it.
+// Makes a Python number that is assigned to a name a run-time value, as in
+// Triton. `name: tl.constexpr = ...` keeps it.
 Value Lowering::materialize(const Value &value) {
   if (frame().compileTime)
     return value;
@@ -144,7 +144,7 @@ void Lowering::visitAnnAssign(const language::AnnAssign &stmt) {
     keep = attribute->attribute == "constexpr";
   else if (auto *name = stmt.annotation->as<language::Name>())
     keep = name->id == "constexpr";
-  // `x: tl.constexpr = n` of a run-time value keeps it, as under Triton.
+  // `x: tl.constexpr = n` keeps a run-time value as it is, as in Triton.
   Value value = evaluate(*stmt.value);
   assign(*stmt.target, keep ? value : materialize(value));
 }

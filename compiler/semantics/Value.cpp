@@ -1,4 +1,4 @@
-// compiler/semantics/Value.cpp - values: Python's view and their IR parts.
+// compiler/semantics/Value.cpp - values as Python sees them, and their IR.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Value.h"
@@ -133,7 +133,7 @@ std::string Value::describe() const {
   return "a range";
 }
 
-// Python's ==: 1 == 1.0 == True.
+// Compares keys as Python's == does: 1 == 1.0 == True.
 static bool isSameKey(const Value &a, const Value &b) {
   if (auto *left = a.constant())
     return b.constant() && left->equals(*b.constant());
@@ -198,7 +198,7 @@ Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
   return like;
 }
 
-// Whether the values of two tuples have the same names, or both have none.
+// True if two tuples have the same field names, or neither has names.
 static bool haveSameNames(const language::FunctionDef *a,
                           const language::FunctionDef *b) {
   if (a == b || !a || !b)

@@ -1,5 +1,5 @@
-// compiler/semantics/ValueLog.cpp - what the expressions of a kernel turned out
-// to be, for editors.
+// compiler/semantics/ValueLog.cpp - records the values of a kernel's
+// expressions for editors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/ValueLog.h"
@@ -11,7 +11,7 @@
 
 namespace tessera::semantics {
 
-// More say nothing to who reads them.
+// More values per expression would not help a reader.
 static constexpr size_t mostValues = 4;
 
 void ValueLog::add(const std::shared_ptr<const SourceFile> &file,

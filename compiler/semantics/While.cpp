@@ -1,4 +1,5 @@
-// compiler/semantics/While.cpp - while loops, and what any loop changes.
+// compiler/semantics/While.cpp - lowers while loops; finds the names that a
+// loop changes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
@@ -124,11 +125,11 @@ Tensor Lowering::anyElement(const Tensor &test) {
              Type(DType::Int32)});
 }
 
-// Like a `for` at run time the loop is visited twice, see Control.cpp. The
-// condition stands in the region `before`, the body in `after`; every changed
-// name goes through both. On elements, the loop goes on while it does for any
-// of them, and those for which it does not keep their values: the test goes to
-// the body, too.
+// Lowers a while loop to scf.while. Like a run-time `for`, the loop is visited
+// twice (Control.cpp). The region `before` contains the condition, `after` the
+// body; every changed name is an argument of both. On elements, the loop
+// continues while the condition holds for any element. The other elements keep
+// their values, so the body receives the condition, too.
 void Lowering::whileLoop(
     const SourceRange &range,
     const std::function<std::optional<Tensor>()> &condition,

@@ -184,7 +184,7 @@ static bool distinctAddresses(Value pointers) {
   return dims <= 1;
 }
 
-// Whether `root` reads `value` through elementwise operations only.
+// True if `root` reads `value` through elementwise operations only.
 static bool readsSameElement(Value value, Operation *root) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -307,7 +307,7 @@ int Plan::addBuffer(Buffer buffer, int64_t first, int64_t last) {
   return int(all.size()) - 1;
 }
 
-// Whether `value` is read by a dot as an operand, directly or transposed.
+// True if `value` is read by a dot as an operand, directly or transposed.
 static bool feedsDot(Value value) {
   for (OpOperand &use : value.getUses()) {
     if (isa<tile::DotOp>(use.getOwner()) && use.getOperandNumber() < 2)

@@ -43,7 +43,7 @@ public:
     auto it = buffers.find(value);
     return it == buffers.end() ? -1 : it->second;
   }
-  /// Whether the dots of bf16 read pairs of neighbours along K, 32 bits each:
+  /// True if the dots of bf16 read pairs of neighbours along K, 32 bits each:
   /// all of the function, or none.
   bool dotsInPairs() const { return inPairs; }
   /// The buffer [K / 2, columns] of i32 that holds `value`, [K, columns] of
@@ -103,22 +103,22 @@ private:
   int64_t total = 0;
 };
 
-/// Whether `op` computes every element of its results from the same element of
+/// True if `op` computes every element of its results from the same element of
 /// its operands.
 bool isElementwise(mlir::Operation *op);
 
-/// Whether `op` multiplies matrices (no batches of them) of bf16 that pairs
+/// True if `op` multiplies matrices (no batches of them) of bf16 that pairs
 /// along K divide, into rows of at least a short vector.
 bool canPair(tile::DotOp op);
 
-/// Whether the emitter can compute the result of `op` element by element inside
+/// True if the emitter can compute the result of `op` element by element inside
 /// a nest.
 bool canBeVirtual(mlir::Operation *op);
 
-/// Whether `op` is cheap enough to be evaluated wherever it is used.
+/// True if `op` is cheap enough to be evaluated wherever it is used.
 bool isCheap(mlir::Operation *op);
 
-/// Whether `op` has an operand or a result that is a tensor.
+/// True if `op` has an operand or a result that is a tensor.
 bool touchesTensors(mlir::Operation *op);
 
 } // namespace tessera::codegen::cpu

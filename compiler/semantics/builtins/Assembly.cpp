@@ -3,8 +3,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels name an instruction to get its speed. The operation here is at least
-// as exact, and runs on every target.
+// A kernel uses inline assembly to get a fast approximate instruction. The
+// operation that replaces it is at least as exact and runs on every target.
 #include "compiler/semantics/Builtins.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -43,7 +43,7 @@ constexpr std::array<Instruction, 8> kInstructions{{
     {"sqrt", emitMath<mlir::math::SqrtOp>},
 }};
 
-// The words of the text, with blanks, commas and semicolons between them.
+// Returns the words of the text, which blanks, commas and semicolons separate.
 std::vector<std::string> wordsOf(const std::string &text) {
   std::vector<std::string> words;
   bool inWord = false;
@@ -58,7 +58,7 @@ std::vector<std::string> wordsOf(const std::string &text) {
   return words;
 }
 
-// Null if the text is not `NAME.approx.f32 $0, $1;` of a known name.
+// Returns null if the text is not `NAME.approx.f32 $0, $1;` with a known name.
 const Instruction *instructionOf(const std::string &text) {
   const std::vector<std::string> words = wordsOf(text);
   if (words.size() != 3 || words[1] != "$0" || words[2] != "$1" ||

@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Atomics.cpp - read-modify-write in memory.
+// compiler/semantics/builtins/Atomics.cpp - lowers atomic read-modify-write
+// operations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/builtins/Words.h"
@@ -46,7 +47,8 @@ AtomicKind kindFor(BuiltinCall &call, Op op, Element element) {
   }
 }
 
-// Null for what the caller leaves open: acq_rel, gpu.
+// Memory semantics and scope; null if the call does not give them. The defaults
+// are acq_rel and gpu.
 struct Order {
   tile::MemSemanticAttr sem;
   tile::MemScopeAttr scope;
@@ -57,7 +59,7 @@ Order orderOf(BuiltinCall &call, size_t index) {
   return {sem, wordAs<tile::MemScopeAttr>(call, index + 1)};
 }
 
-// A value in the element type and shape of the pointers.
+// Returns the argument in the element type and shape of the pointers.
 Tensor operand(BuiltinCall &call, size_t index, const Tensor &pointers) {
   Tensor value = call.tensor(index);
   if (!pointers.type.isBlock() && value.type.isBlock())

@@ -18,13 +18,13 @@ Value emitCast(BuiltinCall &call) {
     call.fail(2, DiagnosticId::BadArgument,
               call.what(2) + " cannot be '" + rounding + "'",
               "'rtne' or 'rtz'");
-  // Where the type stays there is nothing to round, as under Triton.
+  // A cast to the same type does not round, as in Triton.
   if (rounding.empty() || x.type.element == to)
     return emit.cast(x, to);
   return emit.castRounding(x, to, rounding == "rtz");
 }
 
-// tl.core.get_int_dtype(32, True), as in kernels that sort by bits.
+// Lowers tl.core.get_int_dtype(32, True), which kernels that sort by bits call.
 Value emitIntDType(BuiltinCall &call) {
   auto dtype = intOfWidth(unsigned(call.integer(0)), call.boolean(1));
   if (!dtype)
@@ -45,12 +45,13 @@ Value emitPointerType(BuiltinCall &call) {
   return Value::type(Type(element));
 }
 
-// tl.block_type(tl.float32, [64]), to compare with the type of a block.
+// Lowers tl.block_type(tl.float32, [64]), which kernels compare with the type
+// of a block.
 Value emitBlockType(BuiltinCall &call) {
   return Value::type(Type(call.element(0), call.shape(1)));
 }
 
-// "fp32", "*bf16": as signatures write them.
+// Converts the text of a type in a signature: "fp32", "*bf16".
 Value emitTypeOfText(BuiltinCall &call) {
   std::string text = call.string(0);
   Element element;

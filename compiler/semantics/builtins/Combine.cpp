@@ -13,7 +13,7 @@ namespace {
 
 using namespace mlir;
 
-// One block, or a tuple of blocks of one shape.
+// Returns the inputs: one block, or a tuple of blocks of one shape.
 std::vector<Tensor> sources(BuiltinCall &call) {
   std::vector<Value> items{call[0]};
   if (auto *values = call[0].tupleValues())
@@ -31,7 +31,7 @@ std::vector<Tensor> sources(BuiltinCall &call) {
   }
   if (result.empty())
     call.fail(0, DiagnosticId::BadArgument, call.what(0) + " is empty");
-  // Several inputs share a shape, as with numbers beside their positions.
+  // Several inputs share a shape, as values and their indices do.
   for (size_t i = 1; i < result.size(); ++i)
     call.emit.broadcastPair(result[0], result[i]);
   for (Tensor &each : result)
@@ -78,8 +78,8 @@ void fill(BuiltinCall &call, Region &region, const std::vector<Tensor> &from) {
   tile::YieldOp::create(emit.builder, emit.location(), yields);
 }
 
-// The operation that is the whole of the helper, applied to both arguments in
-// order; null if it does more.
+// Returns the operation if it is the only one of the helper and takes both
+// arguments in order; otherwise null.
 Operation *onlyOperation(Region &region) {
   mlir::Block &block = region.front();
   if (block.getNumArguments() != 2 || block.getOperations().size() != 2)
@@ -127,7 +127,7 @@ std::optional<tile::ScanKind> scanKindOf(Operation *op) {
   return std::nullopt;
 }
 
-// A tuple of values for a tuple of inputs, else the one value.
+// Returns a tuple for a tuple of inputs, otherwise the single value.
 Value pack(BuiltinCall &call, const std::vector<Tensor> &tensors) {
   if (!call[0].tupleValues())
     return tensors[0];

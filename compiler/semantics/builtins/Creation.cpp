@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Creation.cpp - arange, full, zeros and kin.
+// compiler/semantics/builtins/Creation.cpp - lowers arange, full, zeros and
+// related builtins.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"

@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Descriptors.cpp - tl.make_tensor_descriptor.
+// compiler/semantics/builtins/Descriptors.cpp - lowers
+// tl.make_tensor_descriptor.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -97,7 +98,7 @@ Value emitMake(BuiltinCall &call) {
   return array;
 }
 
-// The block of the array that begins at the offsets of an argument.
+// Returns the block of the array at the offsets that an argument gives.
 PointerAccess accessAt(BuiltinCall &call, const Descriptor &array,
                        size_t index) {
   Emitter &emit = call.emit;
@@ -117,7 +118,7 @@ Value emitLoadBlock(BuiltinCall &call) {
   return loadPadded(call.emit, array, accessAt(call, array, 1));
 }
 
-// A value that has exactly the shape that is written.
+// Returns the argument, which must have exactly the written block's shape.
 Tensor valueOf(BuiltinCall &call, size_t index, const Shape &shape) {
   Tensor value = call.tensor(index);
   if (value.type.shape != shape || value.type.element.isPointer)
@@ -136,7 +137,8 @@ Value emitStoreBlock(BuiltinCall &call) {
   return Value::none();
 }
 
-// Rows picked by index, each `block[1]` columns from one offset.
+// Returns the rows that an index selects, each with `block[1]` columns from one
+// offset.
 PointerAccess rowsAt(BuiltinCall &call, const Descriptor &array, size_t rows,
                      size_t column) {
   Emitter &emit = call.emit;
@@ -188,7 +190,7 @@ Value emitScatterRows(BuiltinCall &call) {
   return Value::none();
 }
 
-// As tl.atomic_add and its kin, but nothing comes back.
+// Lowers atomics on a block as tl.atomic_add does, but without a result.
 Value emitAtomicBlock(BuiltinCall &call) {
   const Descriptor &array = descriptor(call);
   Tensor value = valueOf(call, 2, array.block);

@@ -1,4 +1,4 @@
-// compiler/semantics/builtins/Dot.cpp - matrix products.
+// compiler/semantics/builtins/Dot.cpp - lowers matrix products.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
@@ -28,7 +28,7 @@ tile::Precision precisionOf(BuiltinCall &call) {
             "one of 'ieee' 'tf32' 'tf32x3'");
 }
 
-// The accumulator's dtype, which is the result's too.
+// Returns the dtype of the accumulator, which is also the result's.
 DType accumulatorOf(BuiltinCall &call, DType operand) {
   DType asked = call.element(6).dtype;
   if (operand == DType::Int8)
@@ -46,7 +46,7 @@ DType accumulatorOf(BuiltinCall &call, DType operand) {
 Value emitDot(BuiltinCall &call) {
   Emitter &emit = call.emit;
   Tensor a = call.tensor(0), b = call.tensor(1);
-  // Every product of 8-bit floats is exact in float16 operands.
+  // fp16 operands hold 8-bit floats exactly.
   if (isFp8(a.type.element.dtype) && isFp8(b.type.element.dtype)) {
     a = emit.cast(a, {DType::Fp16, false});
     b = emit.cast(b, {DType::Fp16, false});
@@ -105,7 +105,7 @@ Value emitDot(BuiltinCall &call) {
   Type type(dtype, a.type.shape);
   type.shape.back() = b.type.shape.back();
   emit.checkShape(type.shape);
-  // The IR accumulates fp16 in fp32 too; the result is rounded once.
+  // The IR accumulates fp16 in fp32, too, and rounds the result once.
   DType inside = dtype == DType::Fp16 ? DType::Fp32 : dtype;
   Tensor acc;
   if (call.isNone(2)) {

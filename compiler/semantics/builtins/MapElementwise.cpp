@@ -6,7 +6,8 @@
 namespace tessera::semantics {
 namespace {
 
-// One block as `pack` blocks: neighbours along the last dimension, in order.
+// Splits a block into `pack` blocks: adjacent elements along the last dimension
+// go to successive blocks.
 void unpack(Emitter &emit, Tensor x, int64_t pack, std::vector<Value> &out) {
   if (pack == 1) {
     out.push_back(x);
@@ -18,7 +19,7 @@ void unpack(Emitter &emit, Tensor x, int64_t pack, std::vector<Value> &out) {
   halves.push_back(2);
   halves.push_back(pack / 2);
   Tensor grid = emit.reshape(x, halves);
-  // The two halves of a pack become the last dimension, which splits.
+  // Moves the two halves of a pack to the last dimension, for tl.split.
   std::vector<int64_t> order;
   for (int64_t i = 0; i + 2 < grid.type.rank(); ++i)
     order.push_back(i);
@@ -31,7 +32,7 @@ void unpack(Emitter &emit, Tensor x, int64_t pack, std::vector<Value> &out) {
   unpack(emit, emit.reshape(second, half), pack / 2, out);
 }
 
-// The opposite.
+// Joins the blocks that `unpack` splits.
 Tensor packed(Emitter &emit, const std::vector<Tensor> &parts, size_t begin,
               size_t count) {
   if (count == 1)

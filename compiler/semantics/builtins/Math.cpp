@@ -1,4 +1,4 @@
-// compiler/semantics/builtins/Math.cpp - elementwise functions.
+// compiler/semantics/builtins/Math.cpp - lowers elementwise functions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/math/Math.h"
@@ -14,8 +14,8 @@ namespace {
 
 using namespace mlir;
 
-// Marks the operation that computes `value`: its result is the exact one,
-// rounded once. GPU targets take an approximate instruction without the mark.
+// Marks the operation that computes `value` as correctly rounded. GPU targets
+// use an approximate instruction without the mark.
 Value roundedOnce(Value value) {
   if (Operation *op = value.tensor()->handle.getDefiningOp())
     op->setAttr(codegen::kExactAttr, UnitAttr::get(op->getContext()));
@@ -57,8 +57,8 @@ Value emitAbs(BuiltinCall &call) {
                 x.type};
 }
 
-// maximum and minimum first make both sides run-time values, so a Python float
-// beside fp16 widens to fp32; bf16 widens too.
+// Converts an operand of maximum or minimum to a run-time value: a Python float
+// widens an fp16 operand to fp32, and bf16 is widened, too.
 Tensor comparable(Emitter &emit, const Value &value) {
   Tensor x = emit.toTensor(value);
   return x.type.element == Element{DType::Bf16, false} ? emit.cast(x, kFp32)
@@ -117,7 +117,8 @@ Value emitFma(BuiltinCall &call) {
   std::tie(x, y) = emit.pair(x, y, {}, "fma");
   std::tie(z, x) = emit.pair(z, x, {}, "fma");
   std::tie(z, y) = emit.pair(z, y, {}, "fma");
-  // y met x before x met z: bring all three to the last common type.
+  // The pair (x, y) was converted first; converts all three to the last common
+  // type.
   std::tie(x, z) = emit.pair(x, z, {}, "fma");
   if (!x.type.element.isFloat())
     call.fail(0, DiagnosticId::BadArgument,
@@ -185,7 +186,7 @@ Value emitOperator(BuiltinCall &call) {
   return call.emit.binary(op, call[0], call[1]);
 }
 
-// Elementwise `and` and `or`, methods of truth values.
+// Lowers the methods logical_and and logical_or of booleans.
 template <bool isAnd>
 Value emitLogical(BuiltinCall &call) {
   auto *a = call[0].constant(), *b = call[1].constant();
@@ -194,7 +195,7 @@ Value emitLogical(BuiltinCall &call) {
   return call.emit.logical(isAnd, call.tensor(0), call.tensor(1));
 }
 
-// Counts bits of 32 or 64: an int32.
+// Counts bits of a 32-bit or 64-bit integer; the result is int32.
 template <typename Op>
 Value emitCount(BuiltinCall &call) {
   Emitter &emit = call.emit;
@@ -273,7 +274,7 @@ Value emitCdiv(Emitter &emit, const Value &x, const Value &y) {
 }
 
 void registerMath(Registry &registry) {
-  // Each of these is tl.name and tl.math.name.
+  // Registers a builtin as tl.name and tl.math.name.
   auto both = [&](const char *name, const char *signature, BuiltinEmit emit) {
     registry.addMethod(name, signature, emit);
     registry.add(std::string("math.") + name, signature, emit);
@@ -298,7 +299,8 @@ void registerMath(Registry &registry) {
   both("umulhi", "x, y", emitUmulhi);
   both("maximum", "x, y, propagate_nan=None", emitMaxMin<true>);
   both("minimum", "x, y, propagate_nan=None", emitMaxMin<false>);
-  // libdevice has more; as tl.math.* too, where older kernels look for them.
+  // Registers libdevice functions as tl.math.* too, where older kernels call
+  // them.
   auto device = [&](const char *name, BuiltinEmit emit) {
     registry.add(std::string("math.") + name, "x", emit);
   };

@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Memory.cpp - load, store, block pointers.
+// compiler/semantics/builtins/Memory.cpp - lowers tl.load, tl.store and block
+// pointers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
@@ -10,7 +11,7 @@ namespace {
 
 using namespace mlir;
 
-// A mask or `other` in the shape of the pointers; the pointers may grow.
+// Broadcasts `value`, a mask or `other`, and the pointers to one shape.
 void matchShape(BuiltinCall &call, Tensor &pointers, Tensor &value,
                 size_t index) {
   if (!pointers.type.isBlock() && value.type.isBlock())
@@ -141,7 +142,7 @@ Value emitStore(BuiltinCall &call) {
   }
   onlyForBlockPointers(call, 3);
   PointerAccess access{call.pointer(0), {}, {}};
-  // An address is an integer of 64 bits.
+  // Stores an address as a 64-bit integer.
   if (value.type.element.isPointer &&
       access.pointers.type.element.dtype == DType::Int64)
     value = emit.cast(value, {DType::Int64, false});

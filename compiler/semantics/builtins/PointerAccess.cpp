@@ -37,7 +37,7 @@ PointerAccess accessOf(Emitter &emit, const StridedAccess &array,
     if (std::find(checked.begin(), checked.end(), int64_t(dim)) ==
         checked.end())
       continue;
-    // One statement an op: the order of arguments is the C++ compiler's.
+    // One op per statement: C++ does not define the order of arguments.
     Value above = emit.compare(CompareOp::Ge, coordinate, Value::integer(0));
     Value below = emit.compare(CompareOp::Lt, coordinate, array.shape[dim]);
     Value inside = emit.binary(BinaryOp::And, above, below);

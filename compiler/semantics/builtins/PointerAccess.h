@@ -3,7 +3,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tl.load and tl.store of pointers, block pointers and descriptors share.
+// The code that tl.load and tl.store of pointers, block pointers and
+// descriptors share.
 #pragma once
 
 #include "compiler/semantics/Builtins.h"
@@ -23,8 +24,8 @@ Element stored(Element element);
 /// NaN or 0, as they are stored, for every pointer. NaN is of floats only.
 mlir::Value paddingOf(Emitter &emit, const Tensor &pointers, bool isNan);
 
-/// A strided array and the coordinates of the elements that are meant, int64,
-/// in shapes that broadcast to one another.
+/// A strided array and the int64 coordinates of the elements to access. The
+/// shapes of the coordinates broadcast to one another.
 struct StridedAccess {
   Tensor base;
   std::vector<Tensor> shape, strides; // int64 scalars
@@ -47,7 +48,8 @@ Tensor loadFrom(Emitter &emit, const PointerAccess &access,
 void storeTo(Emitter &emit, const PointerAccess &access, Tensor value,
              tile::StoreCacheAttr cache, tile::EvictionAttr eviction);
 
-/// An argument of run-time integers, as int64 scalars, one a dimension.
+/// Returns an argument of run-time integers as int64 scalars, one per
+/// dimension.
 std::vector<Tensor> coordinates(BuiltinCall &call, size_t index, size_t rank);
 
 } // namespace tessera::semantics

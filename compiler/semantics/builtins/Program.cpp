@@ -26,8 +26,8 @@ Value emitAxis(BuiltinCall &call) {
                 type};
 }
 
-// Hints about values. They promise, they compute nothing: they are kept as
-// attributes of the operation that makes the value.
+// Lowers a hint about a value. Hints compute nothing: they become attributes of
+// the operation that defines the value.
 template <const char *const &name>
 Value emitHint(BuiltinCall &call) {
   Emitter &emit = call.emit;
@@ -119,7 +119,7 @@ Value emitDevicePrint(BuiltinCall &call) {
   return Value::none();
 }
 
-// As under Triton, only a debug build checks these at run time.
+// As in Triton, only a debug build checks device assertions at run time.
 Value emitDeviceAssert(BuiltinCall &call) {
   Emitter &emit = call.emit;
   std::string message = call.string(1);

@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Python.cpp - len, int, float, min, max ...
+// compiler/semantics/builtins/Python.cpp - lowers Python builtins: len, int,
+// float, min, max ...
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
@@ -99,10 +100,11 @@ Value emitNextPowerOf2(BuiltinCall &call) {
   return Value::integer(*number == 0 ? Const::Int(0) : power);
 }
 
-// Of a run-time value too, which stays what it is, as under Triton.
+// Accepts a run-time value too and returns it unchanged, as in Triton.
 Value emitConstexpr(BuiltinCall &call) { return call[0]; }
 
-// Whether a value is of a class, which is named by what a kernel calls it.
+// True if a value is an instance of a class, which has the name that kernels
+// use.
 bool isOfClass(BuiltinCall &call, const Value &value, const Value &kind) {
   auto *constant = value.constant();
   if (auto *module = kind.as<ModuleRef>()) {
@@ -123,7 +125,7 @@ bool isOfClass(BuiltinCall &call, const Value &value, const Value &kind) {
       return constant && constant->isBool();
     if (name == "python.tuple" || name == "tuple")
       return value.tupleValues() != nullptr;
-    // Python's numbers are plain where Triton asks.
+    // Compile-time values are Python numbers here; none is a tl.constexpr.
     if (name == "constexpr")
       return false;
     if (name == "pointer_type")

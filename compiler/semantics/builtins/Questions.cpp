@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Questions.cpp - what a type and the target are.
+// compiler/semantics/builtins/Questions.cpp - lowers queries of types and of
+// the target.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
@@ -41,7 +42,7 @@ Value emitAlways(BuiltinCall &) {
   return Value::boolean(answer);
 }
 
-// 0 boolean, 1 integer, 2 float: the order in which types are promoted.
+// Returns the kind in the order of promotion: 0 boolean, 1 integer, 2 float.
 Value emitKind(BuiltinCall &call) {
   return Value::integer(kindOf(subject(call).element.dtype));
 }

@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Reduce.cpp - reductions, scans, histograms.
+// compiler/semantics/builtins/Reduce.cpp - lowers reductions, scans and
+// histograms.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
@@ -29,7 +30,7 @@ Tensor reduceAlong(Emitter &emit, Tensor x, int64_t axis, ReduceKind kind) {
           type};
 }
 
-// Without an axis all elements are reduced.
+// Reduces along `axis`, or over all elements without one.
 Tensor reduce(Emitter &emit, Tensor x, std::optional<int64_t> axis,
               ReduceKind kind, bool keepDims) {
   int64_t rank = x.type.rank();
@@ -45,7 +46,7 @@ Tensor reduce(Emitter &emit, Tensor x, std::optional<int64_t> axis,
   return result;
 }
 
-// Half precision adds up in fp32 and is rounded once at the end.
+// Sums half-precision values in fp32 and rounds once at the end.
 Tensor sum(Emitter &emit, Tensor x, std::optional<int64_t> axis, bool keepDims,
            std::optional<Element> asked) {
   Element result =
@@ -67,7 +68,7 @@ Tensor extremum(Emitter &emit, Tensor x, std::optional<int64_t> axis,
   return reduce(emit, x, axis, kind, keepDims);
 }
 
-// The operand of a reduction: a block of numbers.
+// Returns the operand of a reduction, which must be a block of numbers.
 Tensor block(BuiltinCall &call) {
   Tensor x = call.tensor(0);
   if (!x.type.isBlock())
@@ -107,7 +108,7 @@ Tensor indexOf(BuiltinCall &call, Tensor x, int64_t axis, bool isMax,
   if (element.isInt() && !isSigned(element.dtype)) {
     bool narrow = bitWidth(element.dtype) < 32;
     x = emit.cast(x, {narrow ? DType::Int32 : DType::Int64, false});
-    // Of 64 bits with the first one turned, which keeps the order.
+    // Inverts the top bit of a 64-bit value, which keeps the order.
     if (bitWidth(element.dtype) == 64)
       x = *emit.binary(BinaryOp::Xor, x, Const(minOf(DType::Int64))).tensor();
   }
@@ -121,7 +122,7 @@ Value emitExtremum(BuiltinCall &call) {
   Tensor x = block(call);
   auto axis = axisOf(call, x, 1);
   bool withIndices = call.boolean(2), keepDims = call.boolean(4);
-  call.boolean(3); // ties go to the lowest index either way
+  call.boolean(3); // the lowest index wins ties in both cases
   if (!withIndices)
     return extremum(emit, x, axis, isMax, keepDims);
   if (!axis)

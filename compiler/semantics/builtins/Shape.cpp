@@ -1,4 +1,4 @@
-// compiler/semantics/builtins/Shape.cpp - blocks in other shapes.
+// compiler/semantics/builtins/Shape.cpp - lowers changes of a block's shape.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
@@ -19,7 +19,7 @@ Value emitRavel(BuiltinCall &call) {
   return call.emit.reshape(x, {x.type.elements()});
 }
 
-// The one element of a block; numbers known while compiling stay that.
+// Returns the only element of a block; compile-time numbers stay such.
 Value emitItem(BuiltinCall &call) {
   if (call[0].constant())
     return call.tensor(0), call[0];
@@ -96,7 +96,7 @@ Value emitSplit(BuiltinCall &call) {
   return Value::tuple({a, b});
 }
 
-// Elements of a and b in turn along the last dimension.
+// Interleaves the elements of a and b along the last dimension.
 Value emitInterleave(BuiltinCall &call) {
   Tensor a = call.tensor(0), b = call.tensor(1);
   Tensor joined = call.emit.join(a, b);
