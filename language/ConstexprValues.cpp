@@ -32,7 +32,7 @@ Value toValue(const ConstexprValue &value) {
       value);
 }
 
-// Whether ValueJson.h encodes the value.
+// True if ValueJson.h can encode the value.
 static bool isEncodable(const Value &value) {
   if (const std::vector<Value> *items = value.sequence())
     return std::all_of(items->begin(), items->end(), isEncodable);

@@ -18,7 +18,8 @@ bool isWordPart(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// The text with comments and string contents blanked, lines kept.
+// Returns the text with comments and the contents of strings replaced by
+// blanks; line numbers stay.
 std::string withoutComments(std::string_view text) {
   std::string result(text);
   enum { Code, Line, Block, String } state = Code;
@@ -46,7 +47,7 @@ std::string withoutComments(std::string_view text) {
   return result;
 }
 
-// Words and single punctuation characters.
+// Splits the text into words and single punctuation characters.
 std::vector<std::string> wordsOf(std::string_view text) {
   std::vector<std::string> words;
   for (size_t i = 0; i < text.size();) {
@@ -120,7 +121,7 @@ CudaParameter parameterOf(std::string_view text) {
   return parameter;
 }
 
-// The position after the bracket that closes the one at `open`.
+// Returns the position after the bracket that closes the one at `open`.
 size_t closing(std::string_view text, size_t open) {
   int depth = 0;
   for (size_t i = open; i < text.size(); ++i) {
@@ -139,8 +140,8 @@ std::vector<CudaKernel> findCudaKernels(std::string_view source) {
   const std::string mark = "__global__";
   for (size_t at = text.find(mark); at != std::string::npos;
        at = text.find(mark, at + 1)) {
-    // The name is the last word before a bracket; attributes such as
-    // __launch_bounds__(128) have brackets of their own.
+    // The name is the last word before a bracket. Attributes such as
+    // __launch_bounds__(128) have brackets, too.
     size_t open = text.find('(', at);
     std::string name;
     while (open != std::string::npos) {

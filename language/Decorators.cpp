@@ -1,4 +1,4 @@
-// language/Decorators.cpp - triton.jit, autotune and heuristics.
+// language/Decorators.cpp - reads triton.jit, autotune and heuristics.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Decorators.h"
@@ -31,7 +31,7 @@ public:
     for (const Parameter &parameter : function.parameters)
       guarded(
           [&] { addParameter(program, function, parameter, info.signature); });
-    // The innermost decorator stands last and applies first.
+    // The innermost decorator is the last one and applies first.
     for (auto it = function.decorators.rbegin();
          it != function.decorators.rend(); ++it)
       guarded([&] { readDecorator(**it); });
@@ -74,20 +74,20 @@ private:
     } else if (path == "triton.heuristics" && call) {
       readHeuristics(*call);
     } else if (path.ends_with(".jit")) {
-      if (call) // of a package that gives Triton's under its own name
+      if (call) // a package that exports Triton's decorator
         readJit(*call);
     } else if (path.starts_with("triton.")) {
       report(expr.range, "unknown decorator `" + path + "`",
              "use triton.jit, triton.autotune(...) or "
              "triton.heuristics(...)");
     } else if (info.unreadConfigs.empty()) {
-      // It wraps the launch and may set constexprs there.
+      // It may wrap the launch and set constexprs there.
       info.unreadConfigs =
           "the decorator `" + dump(head) + "` is Python that is not run";
     }
   }
 
-  // Empty where the decorator is not the member of a library.
+  // Returns the path of a library's member; empty for other decorators.
   std::string pathOf(const Expr &head) {
     try {
       const Value named = value(head);
@@ -123,8 +123,9 @@ private:
     return nullptr;
   }
 
-  // Parameters by name or, as Triton allows, by index. Triton ignores a name
-  // that is not a parameter, and marks no value of a tuple.
+  // Marks parameters given by name or, as Triton allows, by index. As in
+  // Triton, a name that is not a parameter is ignored. Values of a tuple are
+  // not marked.
   void markParameters(const Keyword &keyword, bool KernelParameter::*mark) {
     Value list = value(*keyword.value);
     const std::vector<Value> *items = list.sequence();
@@ -189,8 +190,9 @@ private:
         use(keyword.name, *keyword.value);
   }
 
-  // Configurations that a function of the file computes are the tuner's alone:
-  // a launch that gives every constexpr does without.
+  // Reads the configurations. Those that a function of the file computes are
+  // used by the tuner only; a launch that gives every constexpr does not need
+  // them.
   void readConfigs(const Expr &expr) {
     Value list;
     try {
@@ -229,7 +231,7 @@ private:
       if (!name)
         return report(expr.range, "`key` holds what is no string",
                       "list names of parameters");
-      // Triton passes over names that are not parameters.
+      // As Triton does, ignores names that are not parameters.
       if (info.signature.find(*name) >= 0)
         info.key.push_back(*name);
     }
@@ -265,8 +267,8 @@ private:
       addHeuristic(call.range, key, function);
   }
 
-  // What only Python can evaluate fails at a launch that does not give the
-  // parameter itself.
+  // Reads a heuristic. If only Python can evaluate it, a launch that does not
+  // give the parameter fails.
   void readHeuristic(const SourceRange &range, const Value &key,
                      const Expr &expr) {
     Value function;
@@ -298,12 +300,13 @@ private:
       info.heuristics.push_back(heuristicOf(*name, function));
   }
 
-  // The name of a function that is not run while compiling.
+  // True if the value names a function that does not run at compile time.
   static bool isNamed(const Value &function) {
     return function.is<Value::Named>() || function.is<Value::KernelFunction>();
   }
 
-  // Triton also lets a heuristic choose an option of the launch.
+  // True if the name is a parameter. Reports an option of the launch, which
+  // heuristics of Triton may also choose.
   bool isParameterOfHeuristic(const SourceRange &range,
                               const std::string &name) {
     if (name != "num_warps" && name != "num_stages" && name != "num_ctas")

@@ -1,4 +1,4 @@
-// language/Evaluate.cpp - expressions evaluated at compile time.
+// language/Evaluate.cpp - evaluates expressions at compile time.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Evaluate.h"
@@ -74,7 +74,7 @@ public:
   }
 
 private:
-  // Of a function that may stand in another file.
+  // Evaluates an expression of a function, which may be in another file.
   Value visitOf(const FunctionDef &function, const Expr &expr,
                 const ScopePtr &scope) {
     std::shared_ptr<const SourceFile> caller =
@@ -210,7 +210,7 @@ private:
     if (const auto *named = value.get<Value::Named>())
       return namedValue(named->path + "." + node.attribute);
     if (const auto *dtype = value.get<Value::DType>()) {
-      // A pointer argument stands for its element type in heuristics.
+      // In heuristics, a pointer argument has the value of its element type.
       if (node.attribute == "dtype" || node.attribute == "element_ty")
         return *dtype;
       if (node.attribute == "name")
@@ -355,7 +355,7 @@ private:
     }
     const ComprehensionClause &clause = node.clauses[index];
     for (const Value &item : iterate(*clause.iterable, scope)) {
-      // A scope for each element, as lambdas may keep it.
+      // Creates a scope for each element, because lambdas may capture it.
       auto inner = std::make_shared<MapScope>();
       inner->parent = scope;
       bind(*clause.target, item, *inner);

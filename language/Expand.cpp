@@ -1,4 +1,5 @@
-// language/Expand.cpp - a kernel with its callees and constants.
+// language/Expand.cpp - writes a kernel with its callees and constants as one
+// text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Expand.h"
@@ -17,7 +18,8 @@ namespace tessera::language {
 
 namespace {
 
-// Whether a decorator decides code: triton.jit, or what runs while compiling.
+// True if a decorator affects the code: triton.jit, or one of a function that
+// runs at compile time.
 bool isPartOfText(const FunctionDef &function, const ExprPtr &decorator) {
   if (function.isJit)
     return decorator == function.decorators.at(function.jitDecorator);
@@ -27,7 +29,7 @@ bool isPartOfText(const FunctionDef &function, const ExprPtr &decorator) {
          head.ends_with(".constexpr");
 }
 
-// All names that the code of a function reads or binds, in order.
+// Collects all names that the code of a function reads or binds, in order.
 class NameCollector {
 public:
   std::vector<std::string> names;
@@ -41,7 +43,7 @@ public:
       optional(parameter.defaultValue);
     }
     for (const ExprPtr &decorator : node.decorators) {
-      // Only triton.jit itself: the arguments are evaluated, and other
+      // Collects only triton.jit: its arguments are evaluated, and other
       // decorators do not change the code.
       const Expr &head =
           decorator->is<Call>() ? *decorator->to<Call>().function : *decorator;
@@ -181,7 +183,8 @@ std::string literal(const Value &value) {
   return value.repr();
 }
 
-// A decorator's text decides code only by jit's own arguments.
+// Returns the text of a function. Of its decorators, only the arguments of
+// triton.jit affect the code.
 std::string functionText(const FunctionDef &function) {
   std::string text = dump(function);
   if (function.isNamedTuple)
@@ -207,8 +210,8 @@ public:
       throw CompileError(std::move(wrong));
     NameCollector collector;
     collector.function(function);
-    // Two files may give one name to different things, so each function says
-    // what its own names mean; without that both would have the same key.
+    // Two files may define one name differently. So the text of each function
+    // lists what its names refer to; otherwise both would have the same key.
     std::string meanings;
     for (const std::string &name : collector.names) {
       std::optional<Symbol> symbol = program.lookup(function, name);
@@ -240,7 +243,7 @@ public:
     texts.push_back(meanings + functionText(function));
   }
 
-  // Adds the functions that a compile-time argument is or holds.
+  // Adds the functions that a compile-time argument is or contains.
   void visitArgument(const std::string &name, const Value &value) {
     if (const std::vector<Value> *items = value.sequence())
       for (size_t i = 0; i < items->size(); ++i)
@@ -257,7 +260,7 @@ public:
   Expansion finish() {
     Expansion result;
     result.functions = order;
-    // Imports sort before the constants that may name them.
+    // Imports come before the constants that may use them.
     for (const std::string &line : lines)
       if (line.starts_with("import ") || line.starts_with("from "))
         result.text += line + "\n";
@@ -273,7 +276,7 @@ public:
 private:
   void note(std::string line) { lines.insert(std::move(line)); }
 
-  // The functions that a constant is another name of, or holds.
+  // Visits the functions that a constant refers to or contains.
   void visitFunctions(const Value &value) {
     if (const std::vector<Value> *items = value.sequence())
       for (const Value &item : *items)
@@ -282,8 +285,8 @@ private:
       visit(program.function(*function));
   }
 
-  // The imports of libraries that a constant's text names. Without them the
-  // text would not mean the same when it is read again.
+  // Adds the imports of libraries that a constant's text names. Otherwise the
+  // text would have another meaning when it is parsed again.
   void noteLibraries(const Value &value) {
     if (const std::vector<Value> *items = value.sequence()) {
       for (const Value &item : *items)
@@ -305,7 +308,7 @@ private:
     size_t dot = path.rfind('.');
     if (dot == std::string::npos)
       return "import " + path + " as " + name;
-    // One spelling for both ways to import a module or a member of one.
+    // Writes both ways of importing a module or its member alike.
     std::string last = path.substr(dot + 1);
     return "from " + path.substr(0, dot) + " import " + last +
            (last == name ? "" : " as " + name);
@@ -317,7 +320,7 @@ private:
   std::vector<std::string> texts;
   std::map<const FunctionDef *, size_t> positions; // from 1, in `order`
   std::set<std::string> lines;
-  std::string passed; // which arguments are which functions
+  std::string passed; // names the functions that arguments are
 };
 
 } // namespace

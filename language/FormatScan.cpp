@@ -1,4 +1,4 @@
-// language/FormatScan.cpp - where the parts of an f-string are.
+// language/FormatScan.cpp - finds the parts of an f-string.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/FormatScan.h"
@@ -29,7 +29,7 @@ class Scanner {
 public:
   Scanner(std::string_view text, size_t pos) : text(text), pos(pos) {}
 
-  // At the opening quote. False if the string is not closed.
+  // Skips a string, from its opening quote. Returns false if it is not closed.
   bool string(std::string_view prefix) {
     if (++depth > maxNesting)
       return false;
@@ -46,7 +46,7 @@ public:
     return closed;
   }
 
-  // At `{`; afterwards behind `}`. False if the field is not closed.
+  // Reads a field, from `{` to after `}`. Returns false if it is not closed.
   bool field(FormatField &found) {
     if (++depth > maxNesting)
       return false;
@@ -101,7 +101,8 @@ private:
       ++pos;
   }
 
-  // Up to the `!`, `:` or `}` that ends the expression and its conversion.
+  // Reads up to the `!`, `:` or `}` that ends the expression and its
+  // conversion.
   bool expression(FormatField &found) {
     size_t open = 0, word = pos;
     for (; pos < text.size();) {
@@ -139,7 +140,7 @@ private:
     return false;
   }
 
-  // After `:`, up to the `}` of the field.
+  // Reads the format, after `:`, up to the `}` of the field.
   bool format() {
     while (pos < text.size() && text[pos] != '}') {
       FormatField inner;

@@ -1,4 +1,4 @@
-// language/Functions.cpp - functions that decorators and constants call.
+// language/Functions.cpp - calls functions that decorators and constants use.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Arithmetic.h"
@@ -72,7 +72,7 @@ static Value rangeOf(const Arguments &arguments) {
 
 static Value lengthOf(const Value &value) {
   if (const auto *text = value.get<std::string>())
-    // Characters, not bytes.
+    // Counts characters, not bytes.
     return int64_t(std::count_if(text->begin(), text->end(), [](char c) {
       return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
     }));
@@ -214,8 +214,8 @@ static const std::map<std::string, Entry> &table() {
 
 static const char kFinfo[] = "torch.finfo.", kIinfo[] = "torch.iinfo.";
 
-// torch.finfo(torch.float16) is the name "torch.finfo.fp16", whose members are
-// numbers.
+// Evaluates torch.finfo(torch.float16) to the name "torch.finfo.fp16", whose
+// members are numbers.
 static Value typeLimits(const std::string &path, const Arguments &arguments,
                         const KeywordValues &keywords) {
   const Value *type = arguments.size() == 1 ? &arguments[0]
@@ -229,12 +229,12 @@ static Value typeLimits(const std::string &path, const Arguments &arguments,
   return Value::Named{path + "." + dtype->name};
 }
 
-// The numbers that torch.finfo gives.
+// Returns a member of torch.finfo; nullopt for another name.
 static std::optional<Value> memberOfFinfo(const std::string &type,
                                           const std::string &member) {
   struct Limits {
     const char *type;
-    int fraction; // bits of the significand behind the point
+    int fraction; // fraction bits of the significand
     int lowest;   // exponent of the smallest normal number
     double largest;
     int bits;
@@ -265,7 +265,7 @@ static std::optional<Value> memberOfFinfo(const std::string &type,
   return std::nullopt;
 }
 
-// The numbers that torch.iinfo gives.
+// Returns a member of torch.iinfo; nullopt for another name.
 static std::optional<Value> memberOfIinfo(const std::string &type,
                                           const std::string &member) {
   const bool isUnsigned = type.starts_with("u");
@@ -370,7 +370,7 @@ std::optional<Value> pythonName(std::string_view name) {
 }
 
 Value namedValue(const std::string &written) {
-  // tl.core.x and tl.standard.x are tl.x.
+  // tl.core.x and tl.standard.x name the same function as tl.x.
   std::string path = written;
   for (std::string_view part :
        {"triton.language.core.", "triton.language.standard."})

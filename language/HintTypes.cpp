@@ -1,4 +1,5 @@
-// language/HintTypes.cpp - the hint types(...), which instances share.
+// language/HintTypes.cpp - reads the hint types(...), which all instances
+// share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/HintTypes.h"
@@ -30,7 +31,7 @@ static bool isName(std::string_view text) {
              std::string_view::npos;
 }
 
-// A part of the name of a leaf: "token", ".token", "q.".
+// True if the text can be part of a leaf's name: "token", ".token", "q.".
 static bool isLeafName(std::string_view text) {
   std::string word(text);
   std::replace(word.begin(), word.end(), '.', '_');
@@ -62,7 +63,7 @@ HintTypes::Type HintTypes::typeOf(const Signature &signature,
     element.remove_prefix(1);
   if (element.ends_with(":16"))
     element.remove_suffix(3);
-  // What looks like a misspelt type is one: variables are capitals.
+  // Variables begin with a capital letter; other names are misspelt types.
   const bool capital =
       isName(element) && element[0] >= 'A' && element[0] <= 'Z';
   if (!capital)
@@ -97,7 +98,7 @@ void HintTypes::addTuple(const Signature &signature,
                   "give the values as " + formOf(tuple));
 }
 
-// A name that is neither a pattern nor a tuple.
+// Adds a name that is neither a pattern nor a tuple.
 void HintTypes::addName(const Signature &signature, const std::string &name,
                         const std::string &text) {
   const int index = signature.find(name);

@@ -1,4 +1,4 @@
-// language/Hints.cpp - `# tessera:` comments above a kernel.
+// language/Hints.cpp - reads `# tessera:` comments above a kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Hints.h"
@@ -25,7 +25,7 @@ public:
         diagnostics(diagnostics) {}
 
   Hints read() {
-    // Instances are read with the types, wherever these are written.
+    // Reads types() before the instances, wherever its line is.
     for (bool isTypes : {true, false})
       for (const HintComment &comment : function.hints)
         if (comment.text.starts_with("types(") == isTypes &&
@@ -54,7 +54,7 @@ private:
     }
   }
 
-  // The hint with quotes around types that have none: X=*fp32:16, n=i32.
+  // Returns the hint with quotes around unquoted types: X=*fp32:16, n=i32.
   static std::string quotedTypes(const std::string &text) {
     std::string result;
     for (size_t at = 0; at < text.size();) {
@@ -91,7 +91,7 @@ private:
       text.erase(0, instance.size() + 1);
     if (size_t first = text.find_first_not_of(" \t"); first != 0)
       text.erase(0, first);
-    // Two words: the first is `instance`, misspelt.
+    // If there are two words, the first is a misspelt `instance`.
     const size_t word = text.find_first_of(" \t(");
     if (!isInstance && word != std::string::npos && text[word] != '(' &&
         text.find('(', word) != std::string::npos)
@@ -186,7 +186,7 @@ private:
     types.resolve(signature);
   }
 
-  // The type that an instance gives for a variable of types(): "fp32".
+  // Returns the type that an instance gives for a variable of types(): "fp32".
   std::string element(const Keyword &keyword) {
     const Value given = value(*keyword.value);
     const std::string *text = given.get<std::string>();
@@ -244,8 +244,8 @@ private:
     hints.instances.push_back(std::move(instance));
   }
 
-  // The leaves of a tuple: "Rows(*fp32:16, i32, 1)", ("*fp32:16", "i32", 1) or
-  // Sizes(G=4, D=64).
+  // Reads the leaves of a tuple: "Rows(*fp32:16, i32, 1)", ("*fp32:16", "i32",
+  // 1) or Sizes(G=4, D=64).
   void readTuple(const TupleParameter &tuple, const Value &given,
                  std::map<std::string, Value> &leaves) {
     const auto *text = given.get<std::string>();
@@ -280,7 +280,7 @@ private:
     hints.cpuConfigs.push_back(std::move(config));
   }
 
-  // The values of one constexpr of a space.
+  // Returns the values of one constexpr in a search space.
   std::vector<Value> valuesOf(const Keyword &keyword) {
     const int index = signature.find(keyword.name);
     if (index < 0)
@@ -349,7 +349,8 @@ private:
     }
   }
 
-  // Of a tuple, what tools pass for its leaves: q=([T, H, D], H * D, D).
+  // Adds the value that tools pass for a parameter or, for a tuple, for each of
+  // its leaves: q=([T, H, D], H * D, D).
   void addCheck(const std::string &name, ExprPtr value) {
     const TupleParameter *tuple = signature.findTuple(name);
     if (!tuple) {

@@ -1,4 +1,4 @@
-// language/HostFunction.cpp - functions of Python that decorators call.
+// language/HostFunction.cpp - runs Python functions that decorators call.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/HostFunction.h"
@@ -89,7 +89,8 @@ private:
     }
   }
 
-  // `configs.append(x)` and `.extend(list)` of a list of the function.
+  // Runs `configs.append(x)` or `.extend(list)` on a list of the function.
+  // Returns false for another expression.
   bool grows(const Expr &expr) {
     const auto *call = expr.as<Call>();
     const auto *method = call ? call->function->as<Attribute>() : nullptr;
@@ -101,7 +102,8 @@ private:
     if (found == names->values.end() || !found->second.is<Value::List>())
       return false;
     const Value more = value(*call->arguments[0]);
-    // Found again: the argument may have called a function that binds names.
+    // Looks the list up again: the argument may have called a function that
+    // binds names.
     auto *list = std::get_if<Value::List>(&names->values[name->id].data);
     const std::vector<Value> *items = more.sequence();
     const bool one = method->attribute == "append";
@@ -174,7 +176,7 @@ private:
   const EvaluateIn &evaluateIn;
   Value result;
   unsigned steps = 0;
-  size_t grown = 0; // items that were appended to lists
+  size_t grown = 0; // number of items appended to lists
 };
 
 } // namespace

@@ -35,7 +35,7 @@ static bool isKnown(const Program &program, const FunctionDef &function,
   try {
     return program.lookup(function, name).has_value();
   } catch (const CompileError &) {
-    return true; // an import that fails matters where its value is needed
+    return true; // a failed import is reported where the name is used
   }
 }
 
@@ -44,8 +44,8 @@ static std::string headOf(const Expr &decorator) {
   return dump(call ? *call->function : decorator);
 }
 
-// A decorator below triton.jit gives it another function than the one that is
-// written.
+// Returns an error if a decorator below triton.jit may replace the function
+// that triton.jit receives.
 static std::optional<Diagnostic> changesFunction(const FunctionDef &function) {
   if (!function.isJit)
     return std::nullopt;

@@ -1,4 +1,4 @@
-// language/Lexer.cpp - from text to tokens.
+// language/Lexer.cpp - splits text into tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Lexer.h"
@@ -24,7 +24,7 @@ bool isKeyword(std::string_view word) {
 
 namespace {
 
-// Longest first.
+// Ordered by length, longest first.
 constexpr std::string_view operators[] = {
     "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==",
     "!=",  "->",  ":=",  "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=", "@=",
@@ -88,7 +88,8 @@ private:
         Diagnostic::make(id, file, range, std::move(message), std::move(hint)));
   }
 
-  // What makes a file no text of ours at all.
+  // Returns false, after a report, if the file is too large or is not valid
+  // text.
   bool checkText() {
     size_t bad = std::string_view::npos;
     std::string message, hint;
@@ -125,7 +126,7 @@ private:
     return list.tokens.back();
   }
 
-  // Forward; what lies between gives no tokens.
+  // Advances to `offset` without adding tokens.
   void skipTo(size_t offset) {
     for (; pos < offset; ++pos)
       if (text[pos] == '\n') {
@@ -134,7 +135,7 @@ private:
       }
   }
 
-  void newLine() { // pos stands on '\n'
+  void newLine() { // pos is at '\n'
     ++pos;
     ++line;
     lineStart = pos;
@@ -152,7 +153,7 @@ private:
       newLine();
   }
 
-  // One logical line with its indentation.
+  // Reads one logical line with its indentation.
   void lexLine() {
     Indent indent{0, 0};
     size_t start = pos;
@@ -186,7 +187,7 @@ private:
       report(DiagnosticId::InvalidIndentation, rangeAt(start, pos - start),
              "tabs and spaces are mixed in the indentation",
              "indent with spaces only");
-      indent.alternate = indent.column; // go on with the wider reading
+      indent.alternate = indent.column; // uses the wider one
     }
     if (indent.column > top.column) {
       if (indents.size() > maxIndentation) {
@@ -206,19 +207,19 @@ private:
       report(DiagnosticId::InvalidIndentation, rangeAt(start, pos - start),
              "the indentation matches no outer block",
              "line it up with the block it belongs to");
-      // Read as part of the block that it is too far right for.
+      // Continues as if the line belonged to the enclosing block.
       if (indents.size() == 1)
         indents.back() = {0, 0};
     }
   }
 
-  // Gives up on the rest of the file: nothing sensible can follow.
+  // Skips the rest of the file, which could not be read correctly.
   void tooDeep(std::string message, std::string hint) {
     report(DiagnosticId::TooComplex, rangeAt(pos, 1), std::move(message),
            std::move(hint));
     push(TokenKind::Invalid, pos, 0);
     brackets.clear();
-    // In a placeholder of an f-string `text` ends with that.
+    // In a placeholder of an f-string, `text` ends with the placeholder.
     text = file->text();
     skipTo(text.size());
     gaveUp = true;
@@ -253,7 +254,7 @@ private:
     list.hints.push_back(std::move(hint));
   }
 
-  // Tokens up to the end of the logical line.
+  // Reads the tokens up to the end of the logical line.
   void lexTokens() {
     while (pos < text.size()) {
       char c = peek();
@@ -275,7 +276,8 @@ private:
     }
   }
 
-  // At a physical line end. True when the logical line ends here as well.
+  // Handles the end of a physical line. Returns true if the logical line ends
+  // here, too.
   bool lineEnds() {
     if (brackets.empty()) {
       push(TokenKind::Newline, pos, 0);
@@ -283,8 +285,8 @@ private:
       return true;
     }
     skipLineEnd();
-    // A definition or import that starts a line shows that a bracket above
-    // was forgotten; going on from here finds the errors below it.
+    // A definition or import at the start of a line shows that a bracket above
+    // is not closed. Reading continues here to find further errors.
     for (std::string_view word : {"def ", "import ", "from ", "@"})
       if (text.substr(pos, word.size()) == word) {
         closeBrackets();
@@ -302,7 +304,7 @@ private:
     if (brackets.empty())
       return;
     const Bracket &bracket = brackets.back();
-    // An unclosed string has swallowed the bracket that closes.
+    // An unclosed string contains the closing bracket.
     const bool swallowed =
         std::any_of(list.diagnostics.begin(), list.diagnostics.end(),
                     [&](const Diagnostic &diagnostic) {
@@ -411,7 +413,8 @@ private:
     list.tokens.push_back(token);
   }
 
-  // Python that kernels do not have: reported where a kernel needs it.
+  // Marks Python syntax that kernels do not support; reported only if a kernel
+  // needs it.
   void foreign(size_t start, size_t length, const SourceRange &range,
                Diagnostic diagnostic) {
     Token &token = push(TokenKind::Foreign, start, length);
@@ -437,7 +440,7 @@ private:
       literal(TokenKind::String, result);
   }
 
-  // An f-string of `length` bytes, its quotes and prefix included.
+  // Reads an f-string of `length` bytes, including its quotes and prefix.
   void formatted(size_t prefix, size_t length) {
     std::string quote(1, text[pos + prefix]), raw;
     if (text.substr(pos + prefix, 3) == std::string(3, quote[0]))
@@ -483,7 +486,7 @@ private:
         break;
       }
       if (raw.empty() && (c == '"' || c == '\''))
-        piece += '\\'; // it ends no piece
+        piece += '\\'; // does not end the string
       if (c == '\n' && piece.ends_with('\r'))
         piece.pop_back(); // Python sees \n
       piece += c;
@@ -514,7 +517,8 @@ private:
     pos = end + quote.size();
   }
 
-  // {expression} of an f-string that ends at `end`. False if it is not closed.
+  // Reads a {expression} of an f-string that ends at `end`. Returns false if it
+  // is not closed.
   bool placeholder(size_t end) {
     const FormatField field = scanField(text.substr(0, end), pos);
     if (!field.close)
@@ -530,7 +534,7 @@ private:
     text = whole;
     if (gaveUp)
       return false;
-    // The tokens may have ended before, at a bracket that was never closed.
+    // The tokens may end earlier, at a bracket that is not closed.
     skipTo(field.expressionEnd);
     if (field.conversion) {
       skipTo(field.conversion);
@@ -554,7 +558,7 @@ private:
   }
 
   void strangeCharacter(size_t start) {
-    // The whole UTF-8 characters, and those that touch them.
+    // Takes complete UTF-8 characters and the name that contains them.
     bool ascii = static_cast<unsigned char>(peek()) < 0x80;
     if (ascii)
       ++pos;

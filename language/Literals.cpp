@@ -1,4 +1,4 @@
-// language/Literals.cpp - numbers and strings of the language.
+// language/Literals.cpp - parses numbers and strings.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Lexer.h"
@@ -74,7 +74,7 @@ private:
     result.errorOffset = pos;
   }
 
-  // Digits of the base; a single _ may stand between two of them.
+  // Reads digits of the base; a single _ is allowed between two of them.
   void digits(int base, bool leadingUnderscore) {
     bool lastDigit = leadingUnderscore;
     size_t count = 0;
@@ -163,7 +163,7 @@ private:
     std::string number = plain[0] == '.' ? "0" + plain : plain;
     auto status =
         std::from_chars(number.data(), number.data() + number.size(), value);
-    // Python rounds what is out of range to 0 or infinity.
+    // As Python does, rounds a value out of range to 0 or infinity.
     if (status.ec == std::errc::result_out_of_range) {
       bool tiny = number.find("e-") != std::string::npos ||
                   number.find_first_of("123456789") > number.find('.');
@@ -172,7 +172,8 @@ private:
     result.value = Value(value);
   }
 
-  // Python reads `1if x else 0` as `1 if x else 0`.
+  // True if a keyword follows directly: Python reads `1if x else 0` as `1 if x
+  // else 0`.
   bool wordFollows() const {
     for (std::string_view word :
          {"and", "else", "for", "if", "in", "is", "not", "or"})

@@ -1,4 +1,4 @@
-// language/ParseErrors.cpp - what to say of an unexpected token.
+// language/ParseErrors.cpp - chooses the message for an unexpected token.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ParserImpl.h"
@@ -10,7 +10,7 @@
 
 namespace tessera::language {
 
-// Habits of other languages, and the forgotten comma.
+// Returns a hint for syntax of other languages and for a forgotten comma.
 std::string Parser::missedHint(std::string_view wanted) const {
   const Token &token = peek();
   const Token *last = position > 0 ? &list.tokens[position - 1] : nullptr;
@@ -37,8 +37,8 @@ void Parser::reportForeign(const Token &token) {
   throw Recover();
 }
 
-// Whether there are reports since `reported` and all are of valid Python that
-// kernels do not have.
+// True if there are reports since `reported` and all of them are for valid
+// Python that kernels do not support.
 bool Parser::isPythonSince(size_t reported) const {
   const auto &all = list.diagnostics;
   return all.size() > reported &&
@@ -75,7 +75,7 @@ void Parser::unexpected(std::string_view wanted) {
   default: {
     std::string text(token.text.substr(0, token.text.find('\n')));
     found = "`" + (text.size() > 30 ? text.substr(0, 27) + "..." : text) + "`";
-    // No UTF-8 character is cut in half.
+    // Does not cut a UTF-8 character.
     if (findInvalidUtf8(found) != std::string::npos)
       found = "this text";
   }

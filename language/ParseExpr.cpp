@@ -1,4 +1,4 @@
-// language/ParseExpr.cpp - expressions, by Python's precedence.
+// language/ParseExpr.cpp - parses expressions, by Python's precedence.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ParserImpl.h"
@@ -42,7 +42,7 @@ bool Parser::expressionStarts() const {
   return false;
 }
 
-// a, b, c: a tuple unless there is one expression and no comma.
+// Parses `a, b, c`: a tuple, or a single expression if there is no comma.
 ExprPtr Parser::parseExpressionList(bool allowStar) {
   SourceRange start = peek().range;
   ExprPtr first = allowStar ? parseElement() : parseExpression();
@@ -59,7 +59,7 @@ ExprPtr Parser::parseExpressionList(bool allowStar) {
   return tuple;
 }
 
-// An element of a display: an expression, or *expression.
+// Parses an element of a list, tuple or set: an expression, or *expression.
 ExprPtr Parser::parseElement() {
   if (!at("*"))
     return parseExpression();
@@ -214,7 +214,7 @@ static const Operator *binaryOperator(const Token &token) {
   return nullptr;
 }
 
-// Operators of at least this level, by precedence climbing.
+// Parses operators of at least this level, by precedence climbing.
 ExprPtr Parser::parseBinary(unsigned level) {
   SourceRange start = peek().range;
   ExprPtr left = parseUnary();
@@ -253,7 +253,8 @@ ExprPtr Parser::parseUnary() {
   return node;
 }
 
-// ** binds tighter than a sign on its left, looser than one on its right.
+// Parses `**`, which binds tighter than a sign on its left, and looser than one
+// on its right.
 ExprPtr Parser::parsePower() {
   SourceRange start = peek().range;
   ExprPtr left = parsePostfix();
@@ -472,7 +473,7 @@ void Parser::parseFormatted(JoinedStr &node) {
       unexpected("`{` in an f-string");
     countLink();
     node.values.push_back(parseExpressionList(/*allowStar=*/true));
-    // {x=} is the text of the expression, then its repr.
+    // {x=} gives the text of the expression, then its repr.
     bool repr = accept("=");
     if (repr)
       node.texts.back() += std::string(from, peek().text.data());
@@ -564,7 +565,7 @@ ExprPtr Parser::parseDictDisplay() {
       if (at("for")) // a set, whose order is not defined
         unsupported(peek().range, "a set comprehension",
                     "write a list: [... for x in ...]");
-      if (!at(":")) { // a set: only what it holds matters
+      if (!at(":")) { // a set: only its elements matter
         auto set = std::make_unique<ListExpr>();
         set->elements.push_back(std::move(key));
         while (accept(",") && !at("}"))
@@ -596,7 +597,7 @@ ExprPtr Parser::parseDictDisplay() {
   return node;
 }
 
-// Names to bind: a, (a, b). `in` must not be read as an operator here.
+// Parses names to bind: `a` or `(a, b)`. `in` is not an operator here.
 ExprPtr Parser::parseTargetList() {
   SourceRange start = peek().range;
   if (at("*"))

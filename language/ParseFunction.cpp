@@ -1,11 +1,11 @@
-// language/ParseFunction.cpp - decorators, signatures, bodies.
+// language/ParseFunction.cpp - parses decorators, signatures and bodies.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ParserImpl.h"
 
 namespace tessera::language {
 
-// Whether the expression is NAME or something.NAME.
+// True if the expression is NAME or something.NAME.
 bool Parser::endsWithName(const Expr *expr, std::string_view name) {
   if (!expr)
     return false;
@@ -23,7 +23,7 @@ void Parser::parseParameters(FunctionDef &function) {
   expect("(", "the name of the function");
   bool keywordOnly = false;
   while (!at(")")) {
-    // def f(x, *, y): y is given by its name.
+    // def f(x, *, y): callers pass y by name.
     if ((function.isJit || function.isConstexpr) && !keywordOnly && at("*") &&
         peek(1).is(",")) {
       next();
@@ -65,8 +65,8 @@ void Parser::parseParameters(FunctionDef &function) {
   expect(")", "the parameters");
 }
 
-// Reads the line of a decorator. One that is written in Python that the parser
-// does not know is kept by its name alone.
+// Parses the line of a decorator. If it contains Python that the parser does
+// not know, keeps its name only.
 void Parser::parseDecorator(FunctionDef &node) {
   next();
   const size_t begin = position, reported = list.diagnostics.size();
@@ -86,7 +86,7 @@ void Parser::parseDecorator(FunctionDef &node) {
     const Expr &written = *node.decorators.back();
     const auto *call = written.as<Call>();
     const Expr &called = call ? *call->function : written;
-    // `triton.jit * x` begins like triton.jit and is another expression.
+    // `triton.jit * x` begins like triton.jit but is another expression.
     if (isJit && !called.is<Name>() && !called.is<Attribute>())
       node.problems.push_back(Diagnostic::make(
           DiagnosticId::InvalidDecorator, file, written.range,
@@ -131,14 +131,14 @@ void Parser::parseFunction(Block &block) {
   if (!isHost) {
     parseKernel(*node, start);
   } else if (!node->decorators.empty() || !parsePlainFunction(*node, start)) {
-    // Known by name, so that a call of it is an error that says why.
+    // Keeps the name, so that a call is an error with a reason.
     skipLines();
   }
   block.push_back(std::move(node));
 }
 
-// What a kernel holds of Python that kernels do not have is an error where the
-// kernel is compiled; the other kernels of the file can do without it.
+// Parses a kernel. Python syntax that kernels do not support is an error only
+// if this kernel is compiled; other kernels of the file still work.
 void Parser::parseKernel(FunctionDef &node, const SourceRange &start) {
   const size_t reported = list.diagnostics.size();
   try {
@@ -176,8 +176,8 @@ void Parser::parseSignatureAndBody(FunctionDef &node,
   node.docstring = takeDocstring(node.body);
 }
 
-// Reads a function of Python where kernels have all that it uses. Where not,
-// nothing is read, nothing reported: it is code around kernels.
+// Parses a Python function if kernels support all of its syntax. Otherwise
+// returns false without a report: the function is code around kernels.
 bool Parser::parsePlainFunction(FunctionDef &node, const SourceRange &start) {
   const size_t first = position, reported = list.diagnostics.size();
   try {
@@ -204,8 +204,8 @@ std::string Parser::takeDocstring(Block &body) {
         statement ? statement->value->as<Constant>() : nullptr;
     return constant ? constant->value.get<std::string>() : nullptr;
   };
-  // The strings behind it have no effect, and no second reading of what the
-  // printed tree says shall take one of them for the docstring.
+  // Removes the strings after the docstring, too: they have no effect, but the
+  // printed text would make the first of them the docstring.
   std::string result;
   auto end = body.begin();
   for (; end != body.end() && textOf(**end); ++end)

@@ -1,4 +1,4 @@
-// language/ParseHost.cpp - code around kernels, which is not read.
+// language/ParseHost.cpp - skips Python code around kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ParserImpl.h"
@@ -7,8 +7,9 @@
 
 namespace tessera::language {
 
-// A kernel file may hold code that prepares launches, tests, and so on. Nothing
-// of it is read but its imports, as in `try: from x import y`.
+// True if a statement of code around kernels starts here: code that prepares
+// launches, tests, and so on. Only its imports are read, as in `try: from x
+// import y`.
 bool Parser::hostStatementStarts() const {
   if (functionDepth || !at(TokenKind::Keyword))
     return false;
@@ -21,7 +22,7 @@ bool Parser::hostStatementStarts() const {
   return false;
 }
 
-// `match x:` and `type X = ...`, whose first word is a name elsewhere.
+// True at `match x:` and `type X = ...`, whose first word can also be a name.
 bool Parser::softKeywordStarts() const {
   if (functionDepth || !at(TokenKind::Name))
     return false;
@@ -37,7 +38,7 @@ bool Parser::softKeywordStarts() const {
          list.tokens[end + 1].kind == TokenKind::Indent;
 }
 
-// The rest of the logical line and the block that follows it.
+// Skips the rest of the logical line and the block that follows it.
 void Parser::skipLines() {
   const size_t start = position;
   skippedHostCode = true;
@@ -69,7 +70,8 @@ void Parser::skipHostCode(Block &block) {
              "assign the name once, with its final value");
 }
 
-// The names are kept with the reason, for a kernel that needs one of them.
+// Keeps the names that skipped code may bind, with the reason, for a kernel
+// that uses one of them.
 void Parser::pushUnread(Block &block, size_t start, std::string why,
                         std::string hint) {
   auto node = std::make_unique<Skipped>();
@@ -81,7 +83,7 @@ void Parser::pushUnread(Block &block, size_t start, std::string why,
     block.push_back(std::move(node));
 }
 
-// A statement around kernels that holds Python that the parser does not read.
+// Skips a statement around kernels that contains unsupported Python.
 void Parser::skipUnread(Block &block, size_t start, size_t reported) {
   const Diagnostic reason = list.diagnostics[reported];
   list.diagnostics.erase(list.diagnostics.begin() + ptrdiff_t(reported),
@@ -93,8 +95,9 @@ void Parser::skipUnread(Block &block, size_t start, size_t reported) {
 
 namespace {
 
-// Names that statements may bind: before `=`, between `for` and `in`, before
-// `:=`, after `as`. More than Python binds, not fewer.
+// Collects names that statements may bind: before `=`, between `for` and `in`,
+// before `:=`, after `as`. It may collect more names than Python binds, but not
+// fewer.
 class BoundNames {
 public:
   void take(const Token &token, const Token *last, const Token &after) {
@@ -141,7 +144,7 @@ private:
     if (isAssignment || token.is("in") || (token.is(":") && !header.empty()))
       line.clear();
     if (token.is(":")) {
-      isTarget = !header.empty(); // else an annotation follows
+      isTarget = !header.empty(); // otherwise an annotation follows
       header = "";
     }
   }
@@ -154,7 +157,7 @@ private:
 
 } // namespace
 
-// The token behind the line and the block that begin at the token.
+// Returns the token after the line and the block that begin at the token.
 size_t Parser::endOfBlock(size_t at) const {
   const auto &tokens = list.tokens;
   while (tokens[at].kind != TokenKind::Newline &&
@@ -178,7 +181,7 @@ std::vector<std::string> Parser::namesBound(size_t from, size_t to) const {
     const Token &after = list.tokens[std::min(i + 1, list.tokens.size() - 1)];
     if (list.tokens[i].is("def") || list.tokens[i].is("class")) {
       bound.names.emplace_back(after.text);
-      i = endOfBlock(i) - 1; // what its body binds is its own
+      i = endOfBlock(i) - 1; // its body binds local names
       bound.endLine();
     } else {
       bound.take(list.tokens[i], i > from ? &list.tokens[i - 1] : nullptr,
@@ -188,7 +191,7 @@ std::vector<std::string> Parser::namesBound(size_t from, size_t to) const {
   return std::move(bound.names);
 }
 
-// "a.b.c" for the names that begin at the token.
+// Returns the dotted name that begins at the token: "a.b.c".
 std::string Parser::dottedName(size_t at) const {
   std::string name;
   for (; list.tokens[at].kind == TokenKind::Name; at += 2) {
@@ -200,8 +203,8 @@ std::string Parser::dottedName(size_t at) const {
   return name;
 }
 
-// Whether a decorator of this name makes a kernel: triton.jit under any
-// spelling of its import, not the `jit` of other packages.
+// True if a decorator of this name makes a kernel: triton.jit under any name of
+// its import, not the `jit` of other packages.
 bool Parser::isTritonJit(std::string_view written, bool nestedInHost) const {
   const std::string_view root = written.substr(0, written.find('.'));
   const auto found = imported.find(root);
@@ -218,8 +221,8 @@ bool Parser::isTritonJit(std::string_view written, bool nestedInHost) const {
          (path.starts_with(".") && written == "jit");
 }
 
-// Kernels inside functions and classes of Python are known by name, so that
-// tools can say why they cannot be compiled from the file alone.
+// Finds kernels inside functions and classes of Python, so that tools can
+// report why these cannot be compiled from the file alone.
 void Parser::findNestedKernels(size_t from, size_t to) {
   const size_t last = position;
   for (size_t i = from; i + 1 < to; ++i) {
@@ -259,8 +262,8 @@ void Parser::findNestedKernels(size_t from, size_t to) {
   position = last;
 }
 
-// class NAME(NamedTuple): with fields alone. Nothing is read, nothing reported
-// where it is another class or holds more.
+// Parses class NAME(NamedTuple) with fields only. Returns false without a
+// report for another class or other contents.
 bool Parser::parseNamedTuple(Block &block) {
   const size_t first = position, reported = list.diagnostics.size();
   SourceRange start = next().range;
@@ -329,8 +332,8 @@ static bool binds(const Stmt &stmt, const std::string &name) {
   return bound && *bound == name;
 }
 
-// What the block of a branch binds counts, as in `try: from x import y`. Of
-// branches that bind the same, `try` is preferred to `except`, and `else` to
+// Takes the names that a skipped branch binds, as in `try: from x import y`. If
+// several branches bind one name, `try` is preferred to `except`, and `else` to
 // `if`, whose condition is not evaluated.
 void Parser::takeHostNames(Block &block, std::string_view word) {
   Deeper deeper(*this);

@@ -1,4 +1,4 @@
-// language/ParseImports.cpp - import statements.
+// language/ParseImports.cpp - parses import statements.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ParserImpl.h"
@@ -30,7 +30,7 @@ void Parser::parseImport(Block &block) {
   } while (accept(","));
 }
 
-// Which names are Triton's decides what is a kernel.
+// Records an import: names of triton decide which functions are kernels.
 void Parser::noteImport(std::string alias, std::string path) {
   imported.insert_or_assign(std::move(alias), std::move(path));
 }

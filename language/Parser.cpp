@@ -1,4 +1,4 @@
-// language/Parser.cpp - statements, and going on after errors.
+// language/Parser.cpp - parses statements and recovers from errors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Parser.h"
@@ -71,7 +71,7 @@ void Parser::unsupported(SourceRange range, std::string what,
        std::move(hint));
 }
 
-// Skips the rest of the line and the block that belongs to it.
+// Skips the rest of the line and its block.
 void Parser::recover() {
   while (!at(TokenKind::Newline) && !at(TokenKind::End)) {
     if (at(TokenKind::Indent))
@@ -109,8 +109,8 @@ std::unique_ptr<Module> Parser::parseFile() {
   return module;
 }
 
-// Of two kernels of one name it is not clear which is meant: an error of the
-// use. Of host functions, as with @overload, the last one counts.
+// Marks duplicate definitions. Two kernels of one name are an error where the
+// name is used. Of host functions, as with @overload, the last one counts.
 void Parser::markDuplicates(Module &module) {
   std::map<std::string_view, FunctionDef *> kernels;
   for (const StmtPtr &stmt : module.body) {
@@ -198,13 +198,13 @@ void Parser::parseStatement(Block &block) {
     recover();
     if (position == start)
       next();
-    // What belongs to a rejected `try` has been said with it.
+    // The report for `try` covers its other clauses.
     while (attempt && (at("except") || at("else") || at("finally")))
       recover();
   }
 }
 
-// The statements of Python that kernels do not have, each with what to do.
+// Reports statements that kernels do not support, each with a replacement.
 void Parser::rejectKeyword() {
   static constexpr struct {
     std::string_view word, hint;
@@ -297,14 +297,14 @@ static std::string elementHint(const Expr &block) {
          "), or write memory with tl.store";
 }
 
-// x[i] or x.y, which code around kernels may assign to.
+// True for x[i] and x.y, to which code around kernels may assign.
 static bool isElement(const Expr &target) {
   return target.is<Subscript>() || target.is<Attribute>();
 }
 
 void Parser::checkTarget(const Expr &target) {
   if (!functionDepth && (isElement(target) || target.is<Starred>()))
-    return; // code around kernels; binds no name of theirs
+    return; // code around kernels; it binds no name
   switch (target.kind) {
   case ExprKind::Name:
     return;
@@ -408,8 +408,8 @@ void Parser::parseExpressionStatement(Block &block) {
   block.push_back(std::move(node));
 }
 
-// The block after a colon. A missing colon is reported and the block is read
-// all the same.
+// Parses the block after a colon. A missing colon is reported, and the block is
+// still parsed.
 void Parser::parseSuite(Block &block, std::string_view after) {
   if (!accept(":")) {
     try {
@@ -511,7 +511,8 @@ ExprPtr Parser::parseSingleExpression() {
   }
 }
 
-// In the order of the file, each place once, not too many.
+// Returns the diagnostics in the order of the file, one per position and up to
+// a limit.
 std::vector<Diagnostic> Parser::takeDiagnostics(const Module *module) {
   std::vector<Diagnostic> result = list.diagnostics;
   if (module)

@@ -1,4 +1,4 @@
-// language/Program.cpp - a kernel file with the files it imports from.
+// language/Program.cpp - a kernel file and the files it imports from.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ProgramImpl.h"
@@ -35,11 +35,11 @@ void setKernelLibrary(KernelLibrary library) {
 
 namespace {
 
-// The names of one module. Must not outlive the program.
+// The names of one module. The program must outlive it.
 class ModuleScope : public Scope {
 public:
-  // `classes`: whether classes of named tuples can be called. The values of
-  // module constants have no names.
+  // `classes`: true if classes of named tuples can be called. The values of
+  // module constants do not have field names.
   ModuleScope(const Program &program, std::string path, bool classes,
               std::function<std::optional<Symbol>(std::string_view)> lookup)
       : program(program), path(std::move(path)), classes(classes),
@@ -128,7 +128,7 @@ void Program::Impl::bind(LoadedModule &loaded, const Stmt &stmt) {
     const auto *type = annotated->annotation->as<Name>();
     if (annotated->value) {
       bindTarget(*annotated->target, annotated->value.get());
-    } else if (name && type) { // unless another statement gives it a value
+    } else if (name && type) { // unless another statement assigns it a value
       Binding binding;
       binding.type = type->id;
       loaded.bindings.try_emplace(name->id, std::move(binding));
@@ -201,7 +201,7 @@ Value Program::Impl::constant(const Program &program,
   return values[key] = value;
 }
 
-// A name of a kernel file that is imported as a whole; the last import counts.
+// Looks up a name in the files that `import *` names; the last import counts.
 std::optional<Symbol> Program::Impl::lookupStars(const Program &program,
                                                  LoadedModule &loaded,
                                                  std::string_view name,
@@ -214,7 +214,7 @@ std::optional<Symbol> Program::Impl::lookupStars(const Program &program,
       Symbol symbol;
       symbol.kind = Symbol::Kind::Library;
       symbol.path = libraryPath(star.module + "." + std::string(name));
-      // Which names a library has is known of its constants and types.
+      // Only the constants and types of a library are known completely.
       if (!namedValue(symbol.path).is<Value::Named>() ||
           isCallable(symbol.path) || symbol.path == "triton.jit" ||
           symbol.path == "triton.autotune" ||
@@ -277,7 +277,8 @@ std::optional<Symbol> Program::Impl::lookup(const Program &program,
   return symbol;
 }
 
-// A name imported from a kernel file must be there, and the file be readable.
+// Looks up a name imported from a kernel file. Fails if the file is not
+// readable or does not define the name.
 std::optional<Symbol> Program::Impl::imported(const Program &program,
                                               LoadedModule &loaded,
                                               const Binding &binding,
@@ -288,7 +289,7 @@ std::optional<Symbol> Program::Impl::imported(const Program &program,
   if (!other.diagnostics.empty())
     throw CompileError(other.diagnostics);
   auto symbol = lookup(program, binding.fromFile, binding.name, depth + 1);
-  // A name that other code of that file may define fails where it is used.
+  // Other code of that file may define the name, so it fails where it is used.
   if (symbol || other.hasHostCode || !other.stars.empty())
     return symbol;
   std::vector<std::string> names;

@@ -1,4 +1,5 @@
-// language/ProgramImports.cpp - the files that a kernel file imports from.
+// language/ProgramImports.cpp - finds the files that a kernel file imports
+// from.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/ProgramImpl.h"
@@ -14,7 +15,7 @@ namespace tessera::language {
 
 namespace fs = std::filesystem;
 
-// "a/b.py" for the module a.b.
+// Returns "a/b.py" for the module a.b.
 static std::string relativePath(std::string module) {
   std::replace(module.begin(), module.end(), '.', '/');
   return module + ".py";
@@ -76,7 +77,8 @@ std::string Program::Impl::findFile(const LoadedModule &loaded,
       folder /= "..";
     return module(folder);
   }
-  // Beside the file, then from each folder above it: `from kernels.nsa.x`.
+  // Looks in the file's folder, then in each folder above: `from
+  // kernels.nsa.x`.
   for (unsigned up = 0; up < 8; ++up) {
     if (std::string found = module(folder); !found.empty())
       return found;
@@ -112,7 +114,7 @@ std::string libraryPath(const std::string &path) {
   return path;
 }
 
-// Finds what an import means when its name is first looked up.
+// Resolves an import when its name is first looked up.
 void Program::Impl::resolve(LoadedModule &loaded, Binding &binding) {
   if (!binding.import)
     return;
@@ -148,8 +150,8 @@ void Program::Impl::resolve(LoadedModule &loaded, Binding &binding) {
                 relativePath(import.module) + "` there");
 }
 
-// "a.py imports it from b.py, b.py from a.py" for a name that imports lead
-// back to where they began; else empty.
+// Returns "a.py imports it from b.py, b.py from a.py" if the imports of a name
+// form a cycle; otherwise an empty text.
 std::string Program::Impl::circle(LoadedModule &loaded,
                                   const std::string &alias) {
   LoadedModule *at = &loaded;
@@ -171,8 +173,8 @@ std::string Program::Impl::circle(LoadedModule &loaded,
   return {};
 }
 
-// Throws for a name that imports lead back to where they began, with the place
-// of each import.
+// Throws if the imports of a name form a cycle; the error has the position of
+// each.
 void Program::Impl::checkCircles(LoadedModule &loaded,
                                  const std::string &alias) {
   if (circle(loaded, alias).empty())

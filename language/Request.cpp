@@ -1,4 +1,4 @@
-// language/Request.cpp - what a compilation takes and gives, in JSON.
+// language/Request.cpp - the request and the result of a compilation, in JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Request.h"
@@ -54,8 +54,8 @@ static Argument argumentFromJson(const Json &json) {
   return result;
 }
 
-// The value with functions by their names alone: the text of a request contains
-// them, wherever their files are.
+// Returns the value with functions reduced to their names: the text of a
+// request contains the functions, so their files do not matter.
 static Value withoutFiles(const Value &value) {
   Value result = value;
   if (auto *function = std::get_if<Value::KernelFunction>(&result.data))
@@ -84,7 +84,8 @@ static Json optionsToJson(const CompileOptions &options) {
                {"num_stages", options.numStages},
                {"f32Default", options.f32Default},
                {"debug", options.debug}};
-  // Left out otherwise: keys of kernels without the hint stay what they were.
+  // Omitted if false, so that the keys of kernels without the hint stay the
+  // same.
   if (options.swapAb)
     json["swap_ab"] = true;
   if (options.constantInputs)
@@ -145,7 +146,7 @@ std::string CompileRequest::toJson() const {
   return canonicalJson(json);
 }
 
-// An array of the document, each element read by `read`.
+// Reads an array of the document, each element by `read`.
 template <typename Read>
 static void readArray(const Json &json, const char *key,
                       const std::string &what, Read read) {
@@ -274,7 +275,7 @@ static Json metaToJson(const ArtifactMeta &meta) {
   return json;
 }
 
-// 0 when it is not there.
+// Returns a number of the document; 0 if it is missing.
 static uint32_t smallNumber(const Json &json, const char *key, uint32_t most,
                             const std::string &what) {
   auto found = json.find(key);

@@ -1,4 +1,5 @@
-// language/Signature.cpp - specialization of arguments, as Triton's.
+// language/Signature.cpp - classifies arguments for specialization, as Triton
+// does.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Signature.h"
@@ -72,7 +73,7 @@ std::optional<ArgClass> ArgClass::parse(std::string_view text) {
   const ElementInfo *info = findElement(text);
   if (!info)
     return std::nullopt;
-  // Divisibility is said of addresses and of integers that index.
+  // Only addresses and integer indices can have a divisibility.
   if (result.divisible && !result.pointer && (info->isFloat || info->bits == 1))
     return std::nullopt;
   result.element = info->name;
@@ -212,7 +213,7 @@ std::vector<Argument> specialize(const Signature &signature,
   return result;
 }
 
-// "float32" is what tl and torch call "fp32".
+// Returns a hint for names of tl and torch, such as "float32" for "fp32".
 static std::string elementHint(std::string_view element) {
   static constexpr std::pair<std::string_view, std::string_view> words[] = {
       {"float", "fp32"},    {"float16", "fp16"}, {"float32", "fp32"},

@@ -1,4 +1,4 @@
-// language/SignatureTuples.cpp - parameters that are tuples, as their leaves.
+// language/SignatureTuples.cpp - expands parameters that are tuples to leaves.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/SignatureTuples.h"
@@ -15,7 +15,8 @@ namespace {
 
 constexpr unsigned deepestTuple = 8;
 
-// "constexpr" of tl.constexpr, "tuple" of tuple.
+// Returns the last part of a name: "constexpr" of tl.constexpr, "tuple" of
+// tuple.
 std::string lastName(const Expr &expr) {
   if (const auto *name = expr.as<Name>())
     return name->id;
@@ -24,7 +25,7 @@ std::string lastName(const Expr &expr) {
   return "";
 }
 
-// The types in tuple[...]; nullopt for any other annotation.
+// Returns the types in tuple[...]; nullopt for any other annotation.
 std::optional<std::vector<const Expr *>> typesOf(const Expr &annotation) {
   const auto *subscript = annotation.as<Subscript>();
   if (!subscript || (lastName(*subscript->value) != "tuple" &&
@@ -46,7 +47,7 @@ public:
             const Parameter &node, Signature &signature)
       : program(program), kernel(kernel), node(node), signature(signature) {}
 
-  // Whether the annotation is the type of a tuple.
+  // True if the annotation is the type of a tuple.
   bool isTuple(const FunctionDef &from, const Expr *annotation) const {
     const ExprPtr quoted = annotation ? quotedAnnotation(*annotation) : nullptr;
     if (quoted)
@@ -54,7 +55,7 @@ public:
     return annotation && (typesOf(*annotation) || classOf(from, *annotation));
   }
 
-  // The leaves of a value that has the annotation, which is in the file of
+  // Appends the leaves of a value with the annotation, which is in the file of
   // `from`. `owner`: the class whose field it is.
   void add(const std::string &name, const FunctionDef &from,
            const Expr *annotation, const Parameter *field, unsigned depth) {
@@ -89,7 +90,7 @@ private:
                           std::move(message), std::move(hint))});
   }
 
-  // The NamedTuple that an annotation names, or null.
+  // Returns the NamedTuple that an annotation names; null if it names none.
   const FunctionDef *classOf(const FunctionDef &from,
                              const Expr &annotation) const {
     const auto *name = annotation.as<Name>();
@@ -114,7 +115,7 @@ private:
     signature.parameters.push_back(std::move(leaf));
   }
 
-  // A tuple without values, which is known while compiling.
+  // Appends a constexpr leaf for a tuple without values.
   void addEmpty(const std::string &name) {
     KernelParameter leaf;
     leaf.name = name;
@@ -154,13 +155,13 @@ private:
   Signature &signature;
 };
 
-// Whether every leaf of the field has a default.
+// True if every leaf of the field has a default.
 bool hasDefault(const Signature &signature, const std::string &field) {
   const int index = signature.find(field);
   return index >= 0 && signature.parameters[size_t(index)].hasDefault;
 }
 
-// `...`, a default that nothing can be launched with.
+// True for `...`, a default that a launch cannot use.
 bool isEllipsis(const Value &value) {
   const auto *named = value.get<Value::Named>();
   return named && named->path == "...";

@@ -1,4 +1,4 @@
-// language/Tree.cpp - text of trees, for tests and for cache keys.
+// language/Tree.cpp - prints trees, for tests and cache keys.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Tree.h"
@@ -87,7 +87,7 @@ static std::string dumpSlice(const Slice &slice) {
   return slice.step ? text + ":" + dump(*slice.step) : text;
 }
 
-// An index tuple keeps no parentheses: Python allows slices only there.
+// Prints an index tuple without parentheses: Python allows slices only there.
 static std::string dumpIndex(const Expr &index) {
   if (const auto *tuple = index.as<TupleExpr>())
     if (!tuple->elements.empty())
@@ -95,9 +95,7 @@ static std::string dumpIndex(const Expr &index) {
   return dump(index);
 }
 
-// Every operator in its own parentheses, so that the text says the tree and
-// still is Python.
-// The texts with braces doubled, as Python reads them back.
+// Prints an f-string. Braces in its texts are doubled, as Python requires.
 static std::string dumpJoined(const JoinedStr &node) {
   std::string text = "f'''";
   for (size_t i = 0; i < node.texts.size(); ++i) {
@@ -119,7 +117,7 @@ std::string dump(const Expr &expr) {
     return expr.to<Name>().id;
   case ExprKind::Constant: {
     const Value &value = expr.to<Constant>().value;
-    // A literal out of range is the only way to write infinity.
+    // Infinity can only be written as a literal out of range.
     if (const double *number = value.get<double>();
         number && std::isinf(*number))
       return "1e999";

@@ -1,4 +1,4 @@
-// language/TupleText.cpp - tuples in hints and on command lines.
+// language/TupleText.cpp - parses tuples in hints and on command lines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/TupleText.h"
@@ -89,7 +89,7 @@ valueOfText(const Signature &signature, const std::string &name,
     result.items.push_back(
         valueOfText(signature, name + "." + field, value, leaf));
   }
-  // A value past the last field: addLeaves() counts them.
+  // addLeaves() reports values past the last field.
   if (result.items.size() > tuple->fields.size())
     result.names.clear();
   return result;

@@ -1,4 +1,4 @@
-// language/Value.cpp - equality, truth and text of values.
+// language/Value.cpp - equality, truth and text of compile-time values.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Value.h"
@@ -16,7 +16,7 @@ std::string printInt(Int value) {
   if (value == 0)
     return "0";
   bool negative = value < 0;
-  // The magnitude of the lowest value only fits the unsigned type.
+  // Only the unsigned type can hold the magnitude of the lowest value.
   unsigned __int128 rest = negative ? -static_cast<unsigned __int128>(value)
                                     : static_cast<unsigned __int128>(value);
   std::string digits;
@@ -33,7 +33,7 @@ std::string printFloat(double value) {
     return "nan";
   if (std::isinf(value))
     return value < 0 ? "-inf" : "inf";
-  // Python writes exponents outside 1e-4 .. 1e16 only.
+  // Python prints exponents only outside of 1e-4 .. 1e16.
   double size = std::fabs(value);
   auto format = size != 0 && (size < 1e-4 || size >= 1e16)
                     ? std::chars_format::scientific
@@ -142,7 +142,7 @@ bool Value::identical(const Value &other) const {
   if (data.index() != other.data.index())
     return false;
   if (const double *value = get<double>()) {
-    // -0.0 and 0.0 make different code; a NaN is itself.
+    // -0.0 and 0.0 give different code. A NaN equals itself.
     double right = *other.get<double>();
     return (std::isnan(*value) && std::isnan(right)) ||
            (*value == right && std::signbit(*value) == std::signbit(right));

@@ -1,4 +1,4 @@
-// language/pattern/Affine.cpp - arithmetic on forms.
+// language/pattern/Affine.cpp - arithmetic on integer forms.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Affine.h"
@@ -9,7 +9,7 @@
 
 namespace tessera::language {
 
-// Sizes beyond this are not told apart, so that Int holds their sums.
+// Larger sizes are capped, so that sums of them fit into Int.
 static constexpr Int mostSize = Int(1) << 60;
 
 unsigned Affine::variables() const {

@@ -1,4 +1,4 @@
-// language/pattern/Analyze.cpp - from symbols to forms and formulas.
+// language/pattern/Analyze.cpp - converts symbols to forms and formulas.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Analyze.h"
@@ -13,7 +13,7 @@ namespace tessera::language {
 
 namespace {
 
-// What a value of a tile is: an integer, a truth value, or not known.
+// A value of a tile: an integer, a truth value or unknown.
 struct Quantity {
   enum class Kind { Integer, Truth, Unknown } kind = Kind::Unknown;
   Affine form;
@@ -23,7 +23,7 @@ struct Quantity {
   bool isTruth() const { return kind == Kind::Truth; }
 };
 
-// Numbers beyond this are not analysed, so that Int holds all results.
+// Larger numbers are not analysed, so that all results fit into Int.
 constexpr Int mostNumber = Int(1) << 60;
 
 bool isSmall(const Affine &form) {
@@ -44,7 +44,7 @@ Quantity truth(FormulaPtr formula) {
   return {Quantity::Kind::Truth, {}, std::move(formula)};
 }
 
-// Expansions of min, max and where into cases, for one comparison.
+// Limit on the expansions of min, max and where into cases, for one comparison.
 constexpr unsigned maxExpansions = 4;
 
 class Analyzer {
@@ -80,7 +80,7 @@ private:
     return expanded(form, false, 0);
   }
 
-  // form <= 0, with the first min, max or choice resolved into cases:
+  // Returns form <= 0 with the first min, max or choice resolved into cases:
   // min(a, b) <= 0 is a <= 0 or b <= 0.
   static FormulaPtr expanded(const Affine &form, bool strict, unsigned depth) {
     auto splits = [](const Term &term) {
@@ -168,7 +168,8 @@ private:
     }
   }
 
-  // A sum of uniform texts: `window - 1` is window with the constant -1.
+  // Returns a sum of uniform texts: `window - 1` is window with the constant
+  // -1.
   Affine uniformForm(const SymbolPtr &symbol) const {
     if (symbol->kind == SymbolKind::Constant)
       return affineOf(*symbol->value.asInt());
@@ -290,10 +291,10 @@ private:
     return affineOf(makeAtom(AtomKind::Product, {a, b}));
   }
 
-  // form // divisor or form % divisor.
+  // Analyses form // divisor or form % divisor.
   Quantity divided(AtomKind kind, const Affine &form,
                    const SymbolPtr &divisor) {
-    // `t - t - 5` is a number here and would be divided as Python divides.
+    // A constant form (`t - t - 5`) would be divided as Python divides.
     if (!isUniform(*divisor) || form.variables() == NoVariable)
       return {};
     if (divisor->kind == SymbolKind::Constant) {
@@ -312,7 +313,8 @@ private:
       positive.push_back(std::move(value));
   }
 
-  // Shifts and masks by constants, which are divisions for natural numbers.
+  // Analyses shifts and masks by constants, which are divisions of natural
+  // numbers.
   static Quantity bits(BinaryOp op, const Affine &a, const Affine &b) {
     const bool swapped = op == BinaryOp::And && a.terms.empty();
     const Affine &form = swapped ? b : a, &number = swapped ? a : b;
@@ -390,7 +392,7 @@ private:
     return {};
   }
 
-  // where(condition, a, b)
+  // Analyses where(condition, a, b).
   Quantity choice(const std::vector<SymbolPtr> &operands) {
     const FormulaPtr which = condition(quantity(operands[0]));
     const Quantity a = quantity(operands[1]), b = quantity(operands[2]);

@@ -1,4 +1,4 @@
-// language/pattern/BoundWriter.cpp - text of the bounds of forms.
+// language/pattern/BoundWriter.cpp - writes the text of bounds of forms.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Affine.h"
@@ -126,7 +126,7 @@ Phrase BoundWriter::sum(const std::vector<Piece> &pieces, Int constant) {
     }
   };
   addAll(false);
-  // `3 - t`, not `-t + 3`.
+  // Writes `3 - t`, not `-t + 3`.
   const bool constantFirst = result.text.empty() && constant > 0;
   if (constantFirst)
     add(false, {printInt(constant)});
@@ -138,7 +138,7 @@ Phrase BoundWriter::sum(const std::vector<Piece> &pieces, Int constant) {
 
 Phrase BoundWriter::bound(const Affine &form, bool high) {
   std::vector<Piece> pieces;
-  // `t0 - window`: what varies comes first.
+  // Writes terms that vary first: `t0 - window`.
   for (bool varies : {true, false})
     for (const Term &term : form.terms)
       if ((term.atom->variables != NoVariable) == varies)
@@ -180,7 +180,7 @@ Phrase BoundWriter::positionBound(const Affine &form, bool high) {
 Phrase BoundWriter::atMostZero(const Affine &form, bool high, bool strict) {
   strict = form.constant == 1 || (strict && form.constant != 0);
   Int constant = form.constant - (strict ? 1 : 0);
-  // left (op) right, where the terms of `right` have changed their sign.
+  // Writes left (op) right; the terms of `right` have the opposite sign.
   std::vector<Piece> left, right;
   const bool isUniform = form.variables() == NoVariable;
   size_t negatives = 0;
@@ -192,7 +192,7 @@ Phrase BoundWriter::atMostZero(const Affine &form, bool high, bool strict) {
   }
   bool flip;
   if (right.empty() && constant == 0) {
-    // Each term on the side where it is positive.
+    // Puts each term on the side where it is positive.
     flip = negatives == left.size();
     if (!flip)
       for (size_t i = left.size(); i-- > 0;)
@@ -212,7 +212,7 @@ Phrase BoundWriter::atMostZero(const Affine &form, bool high, bool strict) {
     one.factor = -one.factor;
   const std::string op = std::string(flip ? ">" : "<") + (strict ? "" : "=");
   Phrase other = sum(right, flip ? constant : -constant);
-  // A condition of `sees` itself has a sum that fits.
+  // A condition that `sees` itself evaluates has a sum that fits.
   if (!isUniform && form.uniformSize > largestInt32 &&
       form.hasCompileTimeUniforms())
     other =

@@ -50,7 +50,8 @@ private:
         [&](const Parameter &parameter) { return parameter.name == name; });
   }
 
-  // "modify_grad and modify_grad_slope", without those of the module.
+  // Returns the functions to derive: "modify_grad and modify_grad_slope",
+  // without those that the module defines.
   std::string neededFunctions() const {
     std::string needed = pattern.modifyGrad ? "" : "modify_grad";
     for (size_t i = 0; i < pattern.learned.size(); ++i)
@@ -105,7 +106,7 @@ private:
     return lines;
   }
 
-  // Integers of the run time become fp32.
+  // Converts run-time integers to fp32.
   SymbolPtr asReal(const SymbolPtr &gradient) const {
     if (gradient->kind == SymbolKind::Constant)
       return realNumber(*gradient->value.asFloat());
@@ -154,7 +155,7 @@ private:
         [&](const SymbolPtr &operand) { return isReal(*operand); });
   }
 
-  // A name that neither a parameter nor the module has.
+  // Returns a name that neither a parameter nor the module uses.
   std::string localName(std::string name) const {
     const std::vector<std::string> names = moduleNames(*pattern.module);
     while (takes(name) ||
@@ -163,7 +164,7 @@ private:
     return name;
   }
 
-  // How often each expression is in the text, by its text.
+  // The number of occurrences of each expression, by its text.
   using Counts = std::map<std::string, size_t>;
   static void count(const SymbolPtr &symbol, Counts &counts) {
     if (++counts[printText(symbol)] > 1)
@@ -172,8 +173,7 @@ private:
       count(operand, counts);
   }
 
-  // Calls, and longer expressions, that the text has more than once get a
-  // name.
+  // Assigns repeated calls and repeated longer expressions to names.
   void nameRepeated(const SymbolPtr &symbol, const Counts &counts,
                     SymbolNames &names, std::map<std::string, std::string> &own,
                     Lines &lines) const {

@@ -1,4 +1,4 @@
-// language/pattern/Differentiate.cpp - rules of differentiation.
+// language/pattern/Differentiate.cpp - the rules of differentiation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Differentiate.h"
@@ -10,7 +10,7 @@
 
 namespace tessera::language {
 
-// where(condition, a, b)
+// Returns where(condition, a, b).
 static SymbolPtr choose(SymbolPtr condition, SymbolPtr a, SymbolPtr b) {
   if (printText(a) == printText(b))
     return a;
@@ -18,7 +18,7 @@ static SymbolPtr choose(SymbolPtr condition, SymbolPtr a, SymbolPtr b) {
                   {std::move(condition), std::move(a), std::move(b)});
 }
 
-// A function of the same library: tl.cos for tl.sin.
+// Returns a function of the same library: tl.cos for tl.sin.
 static SymbolPtr sibling(const Symbol &call, const std::string &name) {
   const size_t dot = call.written.rfind('.');
   return makeCall(
@@ -122,7 +122,7 @@ SymbolPtr Differentiator::ofCall(const Symbol &call) {
   return productOf(slope(call, y, x), dx);
 }
 
-// The derivative of y = f(x) by x.
+// Returns the derivative of y = f(x) by x.
 SymbolPtr Differentiator::slope(const Symbol &call, const SymbolPtr &y,
                                 const SymbolPtr &x) {
   const std::string &name = call.name;

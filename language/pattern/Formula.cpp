@@ -1,4 +1,5 @@
-// language/pattern/Formula.cpp - negation, cases and consequences of formulas.
+// language/pattern/Formula.cpp - negates formulas, splits them into cases and
+// derives consequences.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Formula.h"
@@ -116,7 +117,8 @@ unsigned formulaVariables(const Formula &formula) {
   return variables;
 }
 
-// Both cases hold. A literal or condition that is there twice is kept once.
+// Returns the conjunction of two cases. A literal or condition of both is kept
+// once.
 static Case both(Case a, const Case &b) {
   a.unknown |= b.unknown;
   for (const Case::Literal &literal : b.literals)
@@ -196,7 +198,7 @@ static bool cancels(const Affine &a, const Affine &b) {
   });
 }
 
-// True if a literal of the case says at least as much.
+// True if a literal of the case implies form <= 0.
 static bool isImplied(const Case &one, const Affine &form) {
   Affine plain = form;
   plain.constant = 0;
@@ -234,7 +236,7 @@ bool addConsequences(Case &one) {
         continue;
       std::vector<size_t> sources = a.sources;
       sources.insert(sources.end(), b.sources.begin(), b.sources.end());
-      // A condition on parameters alone is hardly ever false.
+      // A condition on parameters alone is rarely false, so it is left out.
       if (sum.variables() != NoVariable && !isImplied(one, sum))
         one.literals.push_back({std::move(sum), false, std::move(sources)});
     }

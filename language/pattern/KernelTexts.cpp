@@ -1,4 +1,4 @@
-// language/pattern/KernelTexts.cpp - texts of the kernels of a pattern.
+// language/pattern/KernelTexts.cpp - the texts of the kernels of a pattern.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/KernelTexts.h"
@@ -7,8 +7,8 @@
 
 namespace tessera::language {
 
-// Evaluates the mask for every pair of a query and a key, in two passes, and
-// shares no code with kernels/attention.
+// The reference kernel: evaluates the mask for every pair of a query and a key,
+// in two passes. It shares no code with kernels/attention.
 const char *const referenceKernel =
     R"(# One program for each row. Accumulators have the type of Q, so that gradients can be compared in fp64.
 # tessera: grid(S, H * G, B)

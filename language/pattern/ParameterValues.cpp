@@ -28,8 +28,8 @@ bool isWide(const Symbol &symbol) {
                    [](const SymbolPtr &operand) { return isWide(*operand); });
 }
 
-// "divides by 0" or "shifts by -1" of the outermost operation; "": it has a
-// result.
+// Returns "divides by 0" or "shifts by -1" for the outermost operation; empty
+// if the operation has a result.
 std::string problemOf(const Symbol &symbol) {
   const bool isCeiling =
       symbol.kind == SymbolKind::Call && symbol.name == "cdiv";
@@ -64,7 +64,7 @@ public:
     try {
       visit(straighten(*pattern.module, function, options));
     } catch (const CompileError &) {
-      // The derivation reports what it does not follow.
+      // The derivation reports constructs that it does not support.
     }
   }
 

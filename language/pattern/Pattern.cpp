@@ -45,7 +45,7 @@ public:
                                            : checkHint(comment);
     if (streams)
       readStreamsOf(*streams);
-    // A name of a malformed directive may be missing.
+    // A name that a malformed directive declares may be missing.
     const bool isComplete = diagnostics.size() == before;
     pattern.sees = module.findFunction("sees");
     pattern.modify = module.findFunction("modify");
@@ -73,7 +73,8 @@ private:
                          std::move(message), std::move(hint)));
   }
 
-  // Other hints are those of kernels in the same file.
+  // Checks a hint. Hints other than directives belong to kernels in the same
+  // file.
   void checkHint(const HintComment &comment) {
     const std::string name = comment.text.substr(
         0, std::min(comment.text.find_first_of(" \t("), comment.text.size()));
@@ -88,7 +89,7 @@ private:
              nearestNameHint(name, known, "directives"));
   }
 
-  // An example of the directive that a text begins with.
+  // Returns an example of the directive that a text begins with.
   static std::string formOf(std::string_view text) {
     static constexpr std::pair<std::string_view, std::string_view> forms[] = {
         {"per_sequence", "per_sequence(prefix=i32)"},
@@ -256,7 +257,7 @@ private:
     pattern.learned.push_back(std::move(learned));
   }
 
-  // Names that a parameter of a function may have.
+  // Returns the names that a parameter of a function may have.
   std::vector<std::string> declaredNames() const {
     std::vector<std::string> names;
     for (const PatternParameter &one : pattern.parameters)
@@ -306,7 +307,7 @@ private:
                  "use it in `modify` only");
   }
 
-  // Parameters of the directive are constexprs, other values are not.
+  // Checks that exactly the parameters of pattern(...) are constexprs.
   void checkAnnotation(const FunctionDef &function,
                        const Parameter &parameter) {
     const bool isParameter = pattern.findParameter(parameter.name) != nullptr;
@@ -327,8 +328,8 @@ private:
     return text;
   }
 
-  // Each declared name is a parameter of a function. A learned tensor may
-  // instead join the denominator, which no function mentions.
+  // Checks that each declared name is a parameter of a function. Only a learned
+  // tensor that joins the denominator needs none.
   void checkUse() {
     std::vector<std::string> taken;
     for (const FunctionDef *function : {pattern.sees, pattern.modify})

@@ -1,5 +1,5 @@
-// language/pattern/PatternAdapters.cpp - functions with one signature for all
-// patterns.
+// language/pattern/PatternAdapters.cpp - writes functions that have one
+// signature for all patterns.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/PatternWriter.h"

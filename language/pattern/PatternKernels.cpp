@@ -1,4 +1,5 @@
-// language/pattern/PatternKernels.cpp - the attention kernels of a pattern.
+// language/pattern/PatternKernels.cpp - expands a pattern to its attention
+// kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/PatternKernels.h"
@@ -18,7 +19,7 @@
 namespace tessera::language {
 namespace {
 
-// The line after which a printed text has the derived functions.
+// The derived functions follow this line in a printed text.
 constexpr std::string_view printedMarker =
     "# The kernels of the pattern above, derived from its functions.";
 
@@ -72,7 +73,7 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
   result.diagnostics = parsed.fileDiagnostics;
   if (!result.diagnostics.empty())
     return result;
-  if (!hasDirective(*parsed.module)) { // it was part of a text
+  if (!hasDirective(*parsed.module)) { // it was inside a string
     result.text = file->text();
     return result;
   }
@@ -121,7 +122,7 @@ ExpandedPattern expandPattern(const std::shared_ptr<const SourceFile> &file) {
   text += pattern.selection
               ? listImports(*pattern.selection)
               : imports(writer.attendsToLaterKeys()) + visibility.importLine();
-  // Lists name the keys that a kernel visits, so that it needs no ranges.
+  // A kernel with lists of blocks does not need ranges of keys.
   if (!pattern.selection && !visibility.text.empty())
     text += "\n\n" + visibility.text;
   if (!gradients.text.empty())

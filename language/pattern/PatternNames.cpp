@@ -1,5 +1,4 @@
-// language/pattern/PatternNames.cpp - names that a pattern cannot use, and
-// values that its functions cannot have.
+// language/pattern/PatternNames.cpp - rejects names that a pattern cannot use.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/PatternNames.h"
@@ -29,7 +28,8 @@ bool isImported(std::string_view name) {
   return contains(names, name);
 }
 
-// The same for a pattern that selects blocks.
+// Returns true for a name that the derived text of a pattern with selected
+// blocks imports.
 bool isImportedForLists(std::string_view name) {
   static constexpr std::array<std::string_view, 5> names = {
       "forward_lists", "backward_q_lists", "backward_kv_lists",

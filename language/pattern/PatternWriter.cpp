@@ -13,14 +13,14 @@
 namespace tessera::language {
 namespace {
 
-// Integer parameters become at most `limit` in an instance: a window of 512
-// would hide nothing in short sequences.
+// Returns the value of a parameter in an instance; integers are at most
+// `limit`. A window of 512 would hide nothing in short sequences.
 std::string smallValue(const Value &value, int64_t limit) {
   const Int *number = value.get<Int>();
   return number && *number > limit ? std::to_string(limit) : value.repr();
 }
 
-// Whether an expression is `pos <= t`, or an `&` of which one side is.
+// True if an expression is `pos <= t`, or an `&` with such an operand.
 bool isCausal(const Expr &expr) {
   if (const auto *both = expr.as<BinOp>())
     return both->op == BinaryOp::And &&
@@ -38,8 +38,8 @@ bool isCausal(const Expr &expr) {
           right->id == "pos");
 }
 
-// Whether no query can attend to a key after itself, as far as the last
-// statement of `sees` tells. A `sees` that assigns its positions is not known.
+// True if `sees` is one `return` whose condition shows that no query attends to
+// a key after itself.
 bool isCausal(const FunctionDef *sees) {
   if (!sees)
     return true;
@@ -65,7 +65,7 @@ std::string PatternWriter::patternValue(bool gaps, bool backward) const {
   const auto named = [&](bool there, const char *suffix) {
     return there ? name + "_" + suffix : std::string("None");
   };
-  const bool ranges = !pattern.selection; // else lists name the keys
+  const bool ranges = !pattern.selection; // otherwise lists name the keys
   return "Pattern((" + joined(inputs, ", ") +
          (inputs.size() == 1 ? ",), " : "), ") + name + "_mask, " +
          named(ranges, "keys") + ", " + named(ranges, "queries") + ", " +
@@ -93,7 +93,8 @@ bool PatternWriter::takesRuns(const std::string &suffix) const {
   return visibility.keyGaps && suffix != "_bwd_dkdv"; // which visits queries
 }
 
-// The configurations of a kernel on the CPU. The first one is the default.
+// Returns the configurations of a kernel on the CPU. The first one is the
+// default.
 std::string PatternWriter::tileHints(const std::string &suffix) const {
   const bool runs = takesRuns(suffix);
   std::string text;
@@ -115,7 +116,8 @@ std::string PatternWriter::tileHints(const std::string &suffix) const {
          ", where=G <= BM and BM * BN <= 8192)\n";
 }
 
-// The hints above a kernel. `suffix` is what its name adds to the pattern's.
+// Returns the hints above a kernel. `suffix`: the end of its name, after the
+// pattern's.
 std::string PatternWriter::head(const std::string &suffix,
                                 const std::string &halfTensors,
                                 const std::string &fullTensors,
@@ -231,8 +233,8 @@ void PatternWriter::addReference(
                      : "";
 }
 
-// The hints above NAME_decode, or above NAME_first_reader, which does not
-// attend.
+// Returns the hints above NAME_decode or, if `attends` is false, above
+// NAME_first_reader.
 std::string PatternWriter::decodeHead(bool attends) const {
   std::string full, types;
   for (const LearnedParameter *p : {sink, learned})
@@ -256,7 +258,7 @@ std::string PatternWriter::decodeHead(bool attends) const {
 
 std::string
 PatternWriter::decodeKernels(std::map<std::string, std::string> pieces) const {
-  // One number for each head, the same for all tokens.
+  // One number per head, the same for all tokens.
   const auto numbers = [](const LearnedParameter *p) {
     return p ? "Rows(" + upperCase(p->name) + ", 0, 1)" : std::string("None");
   };

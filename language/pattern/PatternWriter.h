@@ -48,7 +48,7 @@ private:
   std::string patternValue(bool gaps, bool backward) const;
   std::string head(const std::string &suffix, const std::string &halfTensors,
                    const std::string &fullTensors, bool gradients) const;
-  // Whether the kernel NAME + suffix has the parameter RUN.
+  // True if the kernel NAME + suffix has the parameter RUN.
   bool takesRuns(const std::string &suffix) const;
   std::string tileHints(const std::string &suffix) const;
   std::string instance(const std::string &suffix, const std::string &sizes,

@@ -9,8 +9,8 @@ namespace tessera::language {
 
 namespace {
 
-// Bounds of the solved variable: at least each of `firsts`, below each of
-// `pasts`, empty unless each of `conditions` holds.
+// Bounds of the solved variable: at least each of `firsts`, less than each of
+// `pasts`. The span is empty if one of `conditions` is false.
 struct Span {
   std::vector<std::string> firsts, pasts;
   std::vector<Phrase> conditions;
@@ -65,12 +65,12 @@ public:
   }
 
 private:
-  // The variable for at least one combination of the other variables, or with
-  // `every` for each of them.
+  // Returns the values of the variable for which the case holds for some
+  // combination of the other variables; with `every`, for all combinations.
   Span spanOf(const Case &one, bool every) {
     Span span;
     span.isSolved = !one.unknown;
-    // Bounds of a block are left out where a tighter bound is there already.
+    // Bounds of blocks come last: they are omitted if a tighter bound exists.
     for (bool isBlock : {false, true})
       for (const Case::Literal &literal : one.literals)
         if (hasQuotient(literal.form) == isBlock &&
@@ -141,7 +141,7 @@ private:
            form.terms[0].atom->variables == unsigned(solved);
   }
 
-  // variable < bound, or variable >= bound.
+  // Adds variable < bound, or variable >= bound.
   void addBound(Span &span, bool isUpper, const Affine &form, bool every) {
     if (isUpper)
       return addOnce(span.pasts, writer.positionBound(form, !every).text);
@@ -149,8 +149,9 @@ private:
     addOnce(span.firsts, writer.positionBound(form, every).text);
   }
 
-  // factor * variable + rest <= 0, or rest - factor * variable <= 0. False if
-  // a sum of parameters may not fit int32: its quotient may be a position.
+  // Adds factor * variable + rest <= 0, or rest - factor * variable <= 0.
+  // Returns false if a sum of parameters may not fit int32: its quotient may be
+  // a position.
   bool addDivided(Span &span, bool isUpper, const Affine &rest,
                   const Phrase &factor, bool every) {
     if (rest.uniformSize > largestInt32)
@@ -170,7 +171,8 @@ private:
     return true;
   }
 
-  // x // m + rest <= 0, or rest - x // m <= 0.
+  // Adds x // m + rest <= 0, or rest - x // m <= 0. Returns false if it is not
+  // solved.
   bool solveQuotient(const Atom &atom, bool isUpper, const Affine &rest,
                      bool every, Span &span) {
     const Affine &x = atom.operands[0];
@@ -200,7 +202,7 @@ private:
       }
     if (sign != 1 && sign != -1)
       return false;
-    // The largest (or smallest) x whose quotient is allowed.
+    // The largest (or smallest) x that satisfies the inequality.
     const Affine quotient = isUpper ? scaled(rest, -1) : rest;
     const Phrase end = writer.callHelper(
         isUpper ? "last_of_quotient" : "first_of_quotient",
@@ -222,7 +224,7 @@ private:
   }
 
   // True for y // m, y // m + 1 and y // m - 1, where y is a position and m the
-  // divisor of `atom`: the product with m is then less than y + m and fits an
+  // divisor of `atom`. The product with m is then less than y + m and fits into
   // int32. A parameter, as in y // m - 2**30, may be much larger.
   static bool isNextToABlock(const Affine &blocks, const Atom &atom) {
     if (blocks.terms.empty() && blocks.constant == 0)
@@ -274,7 +276,7 @@ private:
     return span.pasts.empty() ? length : nest("tl.minimum", span.pasts);
   }
 
-  // `bound`, or `otherwise` where a condition of the span does not hold.
+  // Returns `bound`, or `otherwise` where a condition of the span is false.
   static std::string guarded(const Span &span, const std::string &bound,
                              const std::string &otherwise) {
     if (span.conditions.empty())
@@ -283,10 +285,10 @@ private:
     return "tl.where(" + all.text + ", " + bound + ", " + otherwise + ")";
   }
 
-  // Clipped bounds of the union of the spans: of the smallest range that holds
-  // all of them (hull_of_ranges), or of one that is inside their union
-  // (longer_range). True if all spans start, or all spans end, at the same
-  // place.
+  // Returns clipped bounds of the union of the spans: with hull_of_ranges, of
+  // the smallest range that contains the union; with longer_range, of a range
+  // inside it. Returns true if all spans have the same start, or all have the
+  // same end.
   bool unite(const std::vector<Span> &spans, const std::string &helper,
              std::string &first, std::string &past) {
     if (spans.empty()) {
@@ -300,8 +302,8 @@ private:
       sameFirst &= firstOf(span) == firstOf(spans[0]);
       samePast &= pastOf(span) == pastOf(spans[0]);
     }
-    // A span whose conditions do not hold is empty: it ends at 0, or starts at
-    // its end.
+    // A span with a false condition is empty: it ends at 0, or starts at its
+    // end.
     const bool endsAtZero = sameFirst || !samePast;
     std::vector<std::string> firsts, pasts;
     for (const Span &span : spans) {
@@ -324,7 +326,7 @@ private:
     return sameFirst || samePast;
   }
 
-  // The spans joined by calls of `helper`.
+  // Joins the spans by calls of `helper`.
   void fold(const std::vector<Span> &spans, const std::string &helper,
             std::string &first, std::string &past) {
     for (size_t i = 0; i < spans.size(); ++i) {

@@ -63,7 +63,8 @@ static SymbolPtr isNegative(const SymbolPtr &a) {
   return makeCompare(CompareOp::Lt, a, makeConstant(Int(0)), a->range);
 }
 
-// a, or `otherwise` where the condition holds; a constant condition decides.
+// Returns `a`, or `otherwise` where the condition holds. A constant condition
+// is decided here.
 static SymbolPtr chosen(const SymbolPtr &condition, const SymbolPtr &otherwise,
                         const SymbolPtr &a) {
   if (condition->kind == SymbolKind::Constant)

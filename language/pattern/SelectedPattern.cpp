@@ -1,5 +1,4 @@
-// language/pattern/SelectedPattern.cpp - what a pattern with select(...) may
-// contain.
+// language/pattern/SelectedPattern.cpp - checks a pattern with select(...).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/SelectedPattern.h"
@@ -26,7 +25,7 @@ bool isCausal(const FunctionDef &function) {
   return text == "(pos <= t)" || text == "(t >= pos)";
 }
 
-// What a pattern may not have if its kernels are derived.
+// Reports what a pattern with derived kernels may not contain.
 void checkListKernels(const Pattern &pattern, const auto &report) {
   const Selection &selection = *pattern.selection;
   const FunctionDef &function =

@@ -1,5 +1,5 @@
-// language/pattern/SelectedTexts.cpp - texts of the kernels of a pattern that
-// selects blocks.
+// language/pattern/SelectedTexts.cpp - the texts of the kernels of a pattern
+// that selects blocks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/KernelTexts.h"
@@ -71,7 +71,7 @@ $LIMITS$    masses_of_lists(q, k, lse, IDX, MASS, $LEARNED$, CU, scale, T, nseq,
                     Sizes(G, D, DP, DT, D, DP, GP, BN), LSEL, NSEL, SHARE)
 )";
 
-// Shares no code with kernels/attention, as the reference of other patterns.
+// Like the reference kernel, shares no code with kernels/attention.
 const char *const scoresKernel =
     R"(# One program for each row of scores. The type of S may be fp64.
 # tessera: cpu(BN=64)

@@ -194,7 +194,7 @@ int64_t *Selection::find(std::string_view name) {
   return nullptr;
 }
 
-// Of lists of blocks.
+// Returns what is wrong with the lists of blocks.
 std::optional<Problem> Selection::listProblem() const {
   const bool pooled =
       scorer == Scorer::PooledMean || scorer == Scorer::PooledMax;

@@ -1,4 +1,5 @@
-// language/pattern/Simplify.cpp - rules of real arithmetic.
+// language/pattern/Simplify.cpp - simplifies expressions by rules of real
+// arithmetic.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Simplify.h"

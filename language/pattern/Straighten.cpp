@@ -16,11 +16,12 @@ namespace tessera::language {
 
 namespace {
 
-// Thrown at a compile-time condition that has not been decided yet.
+// Thrown at a compile-time condition that the path does not decide yet.
 struct Undecided {
   SymbolPtr condition;
 };
-// Thrown where a predicate does what the analysis does not follow.
+// Thrown where a predicate contains something that the analysis does not
+// support.
 struct Unclear {};
 
 constexpr size_t maxInlinedCalls = 16;
@@ -45,7 +46,7 @@ bool readsMemory(std::string_view name) {
          name == "make_block_ptr" || name == "gather";
 }
 
-// Calls that have no result.
+// True for a function that returns nothing.
 bool isStatementOnly(std::string_view name) {
   return name.starts_with("static_") || name.starts_with("device_") ||
          name == "assume";
@@ -135,7 +136,8 @@ private:
     return result;
   }
 
-  // Statements. Each returns what a `return` gave, or nothing.
+  // Statements. Each returns the value of an executed `return`, otherwise
+  // nullopt.
   std::optional<SymbolPtr> block(const Block &body, Environment &names) {
     for (const StmtPtr &stmt : body)
       if (auto returned = statement(*stmt, names))
@@ -189,8 +191,8 @@ private:
                       std::to_string(maxSymbolSize) + " operations");
   }
 
-  // A compile-time number that a name or a `return` receives is a number of the
-  // run time from there on.
+  // Makes a compile-time number a run-time number when a name or a `return`
+  // receives it.
   SymbolPtr runTimeNumber(SymbolPtr value) const {
     return hasCompileTimeText(*value, runTime) ? makeRunTime(value) : value;
   }
@@ -228,8 +230,8 @@ private:
       setName(*targets->elements[i], runTimeNumber(results[i]), names);
   }
 
-  // The truth of a compile-time condition. Throws Undecided if this path does
-  // not have it yet.
+  // Returns the truth of a compile-time condition. Throws Undecided if the path
+  // does not decide it yet.
   bool decide(const Expr &test, Environment &names) {
     const SymbolPtr condition = expr(test, names);
     if (!isCompileTime(*condition)) {
@@ -247,7 +249,8 @@ private:
       return !truth(condition->operands[0]);
     if (condition->kind == SymbolKind::Compare) {
       const CompareOp op = condition->compare;
-      // One form of each pair, so that `a > 0` also decides `a <= 0`.
+      // Normalizes each pair of comparisons, so that `a > 0` also decides `a <=
+      // 0`.
       if (op == CompareOp::Ne || op == CompareOp::Le || op == CompareOp::Ge)
         return !truth(makeCompare(negated(op), condition->operands[0],
                                   condition->operands[1], condition->range));
@@ -317,8 +320,8 @@ private:
     return operand;
   }
 
-  // `~` negates a bool of the run time. Of a compile-time bool Python makes a
-  // number, ~True is -2, which counts as true.
+  // `~` negates a run-time bool. For a compile-time bool, Python returns an
+  // integer: ~True is -2, which is true.
   SymbolPtr inverted(SymbolPtr operand, const SourceRange &range) const {
     if (!hasCompileTimeText(*operand, runTime) ||
         !isTruthValue(*operand, options.bools))
@@ -393,7 +396,7 @@ private:
     const std::string last = lastName(*node.function);
     if (!method && last == "cast" && !node.arguments.empty())
       return cast(node, expr(*node.arguments[0], names));
-    // tl.max is a reduction; max of Python compares two numbers.
+    // tl.max is a reduction; Python's max compares two numbers.
     const bool isReduction = !name && (last == "max" || last == "min");
     const bool isKnown =
         isKnownFunction(last) && !isReduction && node.keywords.empty();

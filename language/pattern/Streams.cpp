@@ -47,7 +47,7 @@ private:
                                            std::move(hint)));
   }
 
-  // Returns what the argument is, without its numbers: "window".
+  // Returns the kind of stream without its numbers: "window".
   std::string readStream(const Expr &value) {
     const auto *call = value.as<Call>();
     if (!call)

@@ -1,4 +1,4 @@
-// language/pattern/Symbol.cpp - construction and text of symbols.
+// language/pattern/Symbol.cpp - constructs and prints symbols.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/Symbol.h"
@@ -46,7 +46,7 @@ SymbolPtr makeRunTime(const SymbolPtr &value) {
   return symbol;
 }
 
-// A constant that is computed from numbers of the run time is one of them.
+// Returns the folded constant. It is a run-time number if an operand is one.
 static SymbolPtr foldedConstant(Value value, SourceRange range,
                                 bool isRunTime) {
   const SymbolPtr symbol = makeConstant(std::move(value), range);
@@ -178,12 +178,12 @@ static Binding bindingOf(BinaryOp op) {
 Phrase joinPhrases(const Phrase &a, BinaryOp op, const Phrase &b) {
   const Binding binding = bindingOf(op);
   const auto tighter = Binding(int(binding) + 1);
-  // `(a & b) | c`: few readers know which of the two binds tighter.
+  // Writes `(a & b) | c`, because few readers know which binds tighter.
   if (binding >= Binding::BitOr && binding <= Binding::BitAnd)
     return {a.in(a.binding == binding ? binding : Binding::Shift) + " " +
                 spelling(op) + " " + b.in(Binding::Shift),
             binding};
-  // `**` groups to the right, other operators to the left.
+  // `**` is right-associative, other operators are left-associative.
   const bool isPower = op == BinaryOp::Pow;
   return {a.in(isPower ? tighter : binding) + " " + spelling(op) + " " +
               b.in(isPower ? binding : tighter),

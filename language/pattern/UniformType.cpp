@@ -1,5 +1,5 @@
-// language/pattern/UniformType.cpp - types of parameters, constants and
-// expressions of them.
+// language/pattern/UniformType.cpp - the types of parameters, constants and
+// their expressions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/UniformType.h"
@@ -40,7 +40,7 @@ class Types {
 public:
   explicit Types(const Pattern &pattern) : pattern(pattern) {}
 
-  // The type of a uniform symbol.
+  // Returns the type of a uniform symbol.
   UniformType of(const Symbol &symbol) const {
     switch (symbol.kind) {
     case SymbolKind::Name:
@@ -66,7 +66,7 @@ public:
         return UniformType::Truth;
       [[fallthrough]];
     case SymbolKind::Invert:
-      // A bool of the run time: Straighten.cpp refuses others.
+      // A run-time bool; Straighten.cpp rejects others.
       if (joinTypes(symbol, 0) == UniformType::Truth)
         return UniformType::Truth;
       [[fallthrough]];
@@ -105,7 +105,7 @@ private:
             exponent.value.asInt().value_or(-1) < 0);
   }
 
-  // The common type of the operands from `first` on.
+  // Returns the common type of the operands from `first` on.
   UniformType joinTypes(const Symbol &symbol, size_t first) const {
     UniformType type = of(*symbol.operands.at(first));
     for (size_t i = first + 1; i < symbol.operands.size(); ++i)
@@ -125,8 +125,7 @@ private:
     const Expr *constant = moduleConstant(*pattern.module, name);
     if (const auto *literal = constant ? constant->as<Constant>() : nullptr)
       return typeOfValue(literal->value);
-    // `BLOCK = 4 * 16`: only integers have no fraction, so a form that is made
-    // of integer literals alone is an integer.
+    // `BLOCK = 4 * 16`: an expression of integer literals alone is an integer.
     return constant && isIntegerExpression(*constant) ? UniformType::Integer
                                                       : UniformType::Other;
   }

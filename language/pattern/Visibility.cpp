@@ -24,8 +24,7 @@ bool includes(const Conditions &all, const Phrase &one) {
   });
 }
 
-// Groups that another group makes redundant are left out: of a | (a & b), the
-// second.
+// Removes redundant groups: in a | (a & b), the second.
 std::vector<Conditions> absorbed(const std::vector<Conditions> &groups) {
   std::vector<Conditions> kept;
   auto isWithin = [](const Conditions &small, const Conditions &large) {
@@ -43,8 +42,8 @@ std::vector<Conditions> absorbed(const std::vector<Conditions> &groups) {
   return kept;
 }
 
-// The groups joined by `outer`, the conditions of a group by `inner`; what all
-// groups have is written once: a & (b | c).
+// Joins the groups by `outer` and the conditions of a group by `inner`. Factors
+// out the conditions of all groups: a & (b | c).
 Phrase factored(const std::vector<Conditions> &all, BinaryOp inner,
                 BinaryOp outer) {
   const std::vector<Conditions> groups = absorbed(all);
@@ -67,8 +66,8 @@ Phrase factored(const std::vector<Conditions> &all, BinaryOp inner,
   return joinAll(common, inner);
 }
 
-// Limits of forms x in x % m, from literals of the case that compare x with a
-// uniform value.
+// Returns limits of forms x in x % m, from literals of the case that compare x
+// with a uniform value.
 std::map<std::string, BoundWriter::Limits> limitsOf(const Case &one) {
   std::map<std::string, BoundWriter::Limits> limits;
   for (const Case::Literal &literal : one.literals)
@@ -83,7 +82,8 @@ std::map<std::string, BoundWriter::Limits> limitsOf(const Case &one) {
         const Affine negative = addScaled(other.form, x, 1);
         if (rest.variables() == NoVariable)
           own.most.push_back(scaled(rest, -1));
-        // A natural number has a natural remainder without this limit.
+        // Without this limit, the remainder of a natural number is still
+        // natural.
         else if (negative.variables() == NoVariable &&
                  !(negative.terms.empty() && negative.constant <= 0))
           own.least.push_back(negative);
@@ -93,8 +93,8 @@ std::map<std::string, BoundWriter::Limits> limitsOf(const Case &one) {
   return limits;
 }
 
-// The text that some (or with `every`, each) element of the tile satisfies the
-// formula: "True", "False" or a condition on bounds.
+// Returns the condition that some element of the tile (with `every`, each)
+// satisfies the formula: "True", "False" or a condition on bounds.
 Phrase tileCondition(const FormulaPtr &formula, bool every,
                      BoundWriter &writer) {
   // All elements satisfy the formula if none satisfies its negation.
@@ -211,7 +211,8 @@ private:
     return formula;
   }
 
-  // The conditions of the path as `if` and `else`, with the lines of each leaf.
+  // Writes the conditions of the path as `if` and `else`, with the lines of
+  // each leaf.
   Lines branches(const StraightPath &path, Leaf leaf, bool isOnly) {
     if (!path.condition)
       return (this->*leaf)(analyzed(path.result), isOnly);
@@ -228,7 +229,7 @@ private:
     return lines;
   }
 
-  // An argument's name, different from those of the parameters.
+  // Returns a name for an argument that no parameter has.
   std::string argument(const std::string &name) {
     std::string unique = name;
     while (std::find(taken.begin(), taken.end(), unique) != taken.end())
@@ -309,7 +310,7 @@ private:
                                         &range.fullPast, &range.past};
     for (size_t i = 0; i < names.size(); ++i)
       lines.push_back(names[i] + " = " + *texts[i]);
-    // Nothing is known of a range that is not known already.
+    // An open range adds no information.
     const bool isOpen =
         range.first == "0" && range.past == length && range.fullPast == "0";
     if (range.positive.empty() || isOpen)
@@ -368,7 +369,7 @@ Visibility deriveVisibility(const Pattern &pattern) {
   try {
     if (pattern.sees) {
       VisibilityWriter(pattern, *pattern.sees, result).write();
-      // A function that the module defines may hide any tile.
+      // A function of the module may hide any tile.
       result.keyGaps |= pattern.seesTile || pattern.keyRange;
       result.queryGaps |= pattern.seesTile || pattern.queryRange;
     } else {
