@@ -1,4 +1,4 @@
-// language/HintTypes.h - the hint types(...), which instances share.
+// language/HintTypes.h - reads the hint types(...), which all instances share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,20 +16,20 @@ namespace tessera::language {
 // # tessera: types("Q K V: *T:16", "CU: *i32:16", "s*: i32:16", "scale: fp32")
 // # tessera: types("q k: Rows(*T:16, i32:16, 1)", "*.token: i32:16")
 //
-// Types of parameters that are no constexprs, written once for all instances
-// of a kernel. An entry is names, a colon, and an argument class as in an
-// instance, or an integer, which the parameter then always is. `s*` are the
-// parameters that start with s, `*h` those that end with h, where no entry has
-// their names. A parameter that is a tuple has the types of its values in
-// brackets, or its leaves are parameters with names such as q.token. An element
-// other than a type, such as T, is a variable; each instance gives its type:
-// instance f32(T="fp32", D=64).
+// The hint gives the types of parameters that are not constexprs, once for all
+// instances of a kernel. An entry has names, a colon, and either an argument
+// class, as in an instance, or an integer that is the parameter's value. `s*`
+// matches parameters that start with s, `*h` those that end with h, unless
+// another entry names them. A tuple has the types of its values in brackets, or
+// entries for its leaves, such as q.token. An element that is not a type, such
+// as T, is a variable; each instance gives its type: instance f32(T="fp32",
+// D=64).
 class HintTypes {
 public:
-  // Each throws Error.
+  // Adds an entry. Throws Error if it is malformed.
   void add(const Signature &signature, const std::string &entry);
-  // Once all entries are there: every parameter has one type at most, and each
-  // pattern has a parameter.
+  // Matches entries to parameters, after the last entry was added. Throws Error
+  // if a parameter has two types or a pattern matches no parameter.
   void resolve(const Signature &signature);
 
   bool isVariable(const std::string &name) const {
@@ -37,9 +37,9 @@ public:
   }
   std::vector<std::string> variableNames() const;
 
-  // What an instance passes for a parameter, given the types of its variables.
-  // None where no entry speaks of the parameter. Throws Error for a variable
-  // that the instance `instance` does not give.
+  // Returns the value that an instance passes for a parameter, given the types
+  // of its variables; nullopt if no entry matches the parameter. Throws Error
+  // for a variable that the instance `instance` does not give.
   std::optional<Value>
   valueOf(const std::string &parameter,
           const std::map<std::string, std::string> &elements,

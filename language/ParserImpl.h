@@ -1,8 +1,8 @@
-// language/ParserImpl.h - recursive descent over the tokens.
+// language/ParserImpl.h - the parser: recursive descent over the tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to Parser.cpp (statements) and ParseExpr.cpp (expressions).
+// Only the Parse*.cpp files and Parser.cpp include this header.
 #pragma once
 
 #include "language/Lexer.h"
@@ -16,7 +16,7 @@
 
 namespace tessera::language {
 
-// Thrown after a report; caught where parsing can go on.
+// Thrown after a report; caught where parsing can continue.
 struct Recover {};
 
 class Parser {
@@ -25,7 +25,8 @@ public:
 
   std::unique_ptr<Module> parseFile();
   ExprPtr parseSingleExpression();
-  // With the problems of the module's functions, if there is a module.
+  // Returns the diagnostics, with the problems of the functions of `module` if
+  // it is not null.
   std::vector<Diagnostic> takeDiagnostics(const Module *module = nullptr);
   bool hasHostCode() const { return skippedHostCode; }
 
@@ -45,7 +46,7 @@ private:
               std::string hint);
   [[noreturn]] void fail(DiagnosticId id, SourceRange range,
                          std::string message, std::string hint);
-  // At the current token.
+  // Both apply to the current token.
   std::string missedHint(std::string_view wanted) const;
   [[noreturn]] void reportForeign(const Token &token);
   bool isPythonSince(size_t reported) const;
@@ -130,8 +131,9 @@ private:
   bool parseCompareOp(CompareOp &op);
   bool expressionStarts() const;
 
-  // Bounds the depth of the tree, so that no recursion over it runs out of
-  // stack: nested constructs, and chains such as a+a+a+... per statement.
+  // Limits the depth of the tree, so that recursion over it does not exhaust
+  // the stack. Counts nested constructs, and chains such as a+a+a+... in a
+  // statement.
   struct Deeper {
     explicit Deeper(Parser &parser);
     ~Deeper() { --parser.depth; }

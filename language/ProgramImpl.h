@@ -1,4 +1,5 @@
-// language/ProgramImpl.h - the modules of a Program, private to it.
+// language/ProgramImpl.h - the modules of a Program; only its sources include
+// this.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,17 +12,17 @@
 
 namespace tessera::language {
 
-// What a name was last bound to at module level.
+// The last binding of a name at module level.
 struct Binding {
   const FunctionDef *function = nullptr;
-  const Expr *value = nullptr; // of a constant
-  int element = -1;            // of a tuple that is taken apart
+  const Expr *value = nullptr; // the expression of a constant
+  int element = -1;            // index, if the name unpacks a tuple
   std::string path;            // of a library
-  // Of an import, until a kernel file or library is found for it.
+  // An import that has not been resolved to a kernel file or library yet.
   const ImportFrom *import = nullptr;
   std::string fromFile, name; // imported from another kernel file
   const Skipped *unread = nullptr;
-  std::string type;                  // of `name: type` without a value
+  std::string type;                  // if `name: type` has no value
   std::optional<Diagnostic> problem; // reported where the name is looked up
 };
 
@@ -29,14 +30,14 @@ struct LoadedModule {
   std::unique_ptr<Module> module;
   std::map<std::string, Binding, std::less<>> bindings;
   std::vector<const ImportFrom *> stars; // import *
-  bool hasHostCode = false;              // may define more names
+  bool hasHostCode = false;              // skipped code may define more names
   std::vector<Diagnostic> diagnostics;
 };
 
-// Whether an import is of a library, whose files are not read.
+// True if an import is from a library, whose files are not read.
 bool isLibrary(const ImportFrom &import);
-// The path of a library by Triton's name of it: tessera.triton and
-// tessera.language are Triton's modules of these names.
+// Returns the path of a library under Triton's name: tessera.triton and
+// tessera.language are names of Triton's modules.
 std::string libraryPath(const std::string &path);
 
 struct Program::Impl {
@@ -47,7 +48,7 @@ struct Program::Impl {
   std::vector<std::shared_ptr<const SourceFile>> files;
   const Module *mainModule = nullptr;
 
-  // Constants are evaluated and files read when first asked for.
+  // Constants are evaluated and files are read on first use.
   std::recursive_mutex mutex;
   std::map<std::pair<const Expr *, int>, Value> values;
   std::vector<const Expr *> active;
@@ -73,8 +74,8 @@ struct Program::Impl {
                                  const std::string &alias, unsigned depth);
   Value constant(const Program &program, const LoadedModule &loaded,
                  const Binding &binding);
-  // The path of the file that a launch names with a function, read; empty if
-  // there is none.
+  // Reads the file of a function that a launch passes and returns its path;
+  // empty if there is none.
   std::string fileOfFunction(const std::string &file);
   std::vector<std::string> functionNames(const std::string &path);
 };

@@ -1,14 +1,14 @@
-// language/SignatureTuples.h - parameters that are tuples, as their leaves.
+// language/SignatureTuples.h - expands parameters that are tuples to leaves.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel's parameter whose annotation is a class of typing.NamedTuple, or
-// tuple[...], is a leaf for each of its values in the signature:
+// A kernel parameter whose annotation is a class of typing.NamedTuple, or
+// tuple[...], has a leaf in the signature for each of its values:
 //
 //   def k(Q: Rows, n)   ->   Q.ptr, Q.token, Q.head, n
 //
-// Launches, keys, cases and tables know the leaves alone; the compiler binds
-// the parameter to the tuple of them.
+// Launches, keys, cases and tables contain only the leaves. The compiler binds
+// the parameter to the tuple of its leaves.
 #pragma once
 
 #include "language/Program.h"
@@ -21,16 +21,16 @@
 
 namespace tessera::language {
 
-// Most parameters of a kernel that has tuples, leaves counted one by one.
+// Limit on the parameters of a kernel with tuples; each leaf counts.
 inline constexpr size_t mostLeaves = 256;
 
-// The expression in an annotation that is a string: Triton's compiler wants
-// "tuple[tl.tensor, tl.tensor]" in quotes. Null for any other annotation.
+// Returns the expression in an annotation that is a string, because Triton's
+// compiler requires quotes: "tuple[tl.tensor, tl.tensor]". Returns null for any
+// other annotation.
 ExprPtr quotedAnnotation(const Expr &annotation);
 
-// Appends a parameter of the function to the signature: as it is, or as the
-// leaves of its tuple. A parameter whose default is None is not a tuple. Throws
-// CompileError.
+// Appends a parameter of the function to the signature, or the leaves of its
+// tuple. A parameter whose default is None is not a tuple. Throws CompileError.
 void addParameter(const Program &program, const FunctionDef &function,
                   const Parameter &node, Signature &signature);
 
@@ -44,7 +44,7 @@ void addLeaves(const Signature &signature, const TupleParameter &tuple,
 Value tupleOfLeaves(const Signature &signature, const TupleParameter &tuple,
                     const std::function<Value(const std::string &)> &leaf);
 
-// "Rows(ptr, token, head)", for messages.
+// Returns the form of a tuple for messages: "Rows(ptr, token, head)".
 std::string formOf(const TupleParameter &tuple);
 
 } // namespace tessera::language

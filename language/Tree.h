@@ -37,7 +37,7 @@ enum class UnaryOp { Neg, Pos, Not, Invert };
 enum class BoolOpKind { And, Or };
 enum class CompareOp { Eq, Ne, Lt, Le, Gt, Ge, Is, IsNot, In, NotIn };
 
-// As written: "+", "//", "not in".
+// Returns the operator as Python writes it: "+", "//", "not in".
 const char *spelling(BinaryOp op);
 const char *spelling(UnaryOp op);
 const char *spelling(BoolOpKind op);
@@ -63,7 +63,7 @@ public:
   T *as() {
     return is<T>() ? static_cast<T *>(static_cast<Base *>(this)) : nullptr;
   }
-  // The caller knows the kind.
+  // Casts to a kind of node; the caller must know that it is right.
   template <typename T>
   const T &to() const {
     return *static_cast<const T *>(static_cast<const Base *>(this));
@@ -99,7 +99,7 @@ struct Expr : NodeOf<Expr, ExprKind> {
 };
 using ExprPtr = std::unique_ptr<Expr>;
 
-// Gives a node its kind and the cast that LLVM's templates look for.
+// Gives a node its kind and the `classof` that LLVM's casts look for.
 template <ExprKind kindOf>
 struct ExprNode : Expr {
   static constexpr ExprKind nodeKind = kindOf;
@@ -137,7 +137,7 @@ struct BoolOp : ExprNode<ExprKind::BoolOp> {
   std::vector<ExprPtr> values;
 };
 
-// left ops[0] comparators[0] ops[1] comparators[1] ...
+// A comparison: left ops[0] comparators[0] ops[1] comparators[1] ...
 struct Compare : ExprNode<ExprKind::Compare> {
   using ExprNode::ExprNode;
   ExprPtr left;
@@ -165,14 +165,14 @@ struct Attribute : ExprNode<ExprKind::Attribute> {
   SourceRange attributeRange;
 };
 
-// index is a Tuple for x[a, b].
+// A subscript; `index` is a TupleExpr for x[a, b].
 struct Subscript : ExprNode<ExprKind::Subscript> {
   using ExprNode::ExprNode;
   ExprPtr value;
   ExprPtr index;
 };
 
-// lower:upper:step inside a subscript; each may be null.
+// lower:upper:step inside a subscript; each of the three may be null.
 struct Slice : ExprNode<ExprKind::Slice> {
   using ExprNode::ExprNode;
   ExprPtr lower, upper, step;
@@ -188,7 +188,7 @@ struct ListExpr : ExprNode<ExprKind::List> {
   std::vector<ExprPtr> elements;
 };
 
-// A null key is `**value`.
+// A dict display. A null key means `**value`.
 struct DictExpr : ExprNode<ExprKind::Dict> {
   using ExprNode::ExprNode;
   std::vector<ExprPtr> keys, values;
@@ -298,7 +298,7 @@ struct While : StmtNode<StmtKind::While> {
   Block body;
 };
 
-// `elif` is an If alone in orelse.
+// An `elif` is an If that is the only statement of orelse.
 struct If : StmtNode<StmtKind::If> {
   using StmtNode::StmtNode;
   ExprPtr test;
@@ -321,7 +321,7 @@ struct Assert : StmtNode<StmtKind::Assert> {
   ExprPtr message; // null when there is none
 };
 
-// An error where it is reached, which is while compiling.
+// `raise` is an error if the compiler reaches it.
 struct Raise : StmtNode<StmtKind::Raise> {
   using StmtNode::StmtNode;
   ExprPtr value; // null for a bare `raise`
@@ -369,10 +369,10 @@ struct HintComment {
   SourceRange range; // of the text
 };
 
-// Code around kernels that is not read.
+// Code around kernels, which the parser skips.
 struct Skipped : StmtNode<StmtKind::Skipped> {
   using StmtNode::StmtNode;
-  std::vector<std::string> names; // that it may bind
+  std::vector<std::string> names; // names that it may bind
   std::string why, hint;          // "`:=` is not supported"
 };
 
@@ -386,19 +386,19 @@ struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
   std::string docstring; // not part of body
   Block body;
   bool isJit = false;      // decorated with triton.jit
-  size_t jitDecorator = 0; // of isJit: its index in `decorators`
+  size_t jitDecorator = 0; // if isJit: its index in `decorators`
   // Decorated with triton.constexpr_function or tl.constexpr: runs while
   // compiling.
   bool isConstexpr = false;
-  // A function of Python whose body kernels could have: runs while compiling
-  // where its arguments are known.
+  // A Python function whose body contains only what kernels support. It runs at
+  // compile time if its arguments are known.
   bool isPlain = false;
   // A class of typing.NamedTuple: its fields are the parameters, a call makes
   // a tuple.
   bool isNamedTuple = false;
   std::shared_ptr<const SourceFile> file;
-  // Errors that matter only where the function is compiled: Python that kernels
-  // do not have, and a second definition.
+  // Errors that are reported only if the function is compiled: Python that
+  // kernels do not support, and a second definition.
   std::vector<Diagnostic> problems;
 };
 
@@ -407,15 +407,17 @@ struct Module {
   std::string docstring;
   // Top-level statements in order: imports, assignments, functions.
   Block body;
-  // Kernels that are defined inside functions or classes of Python: names and
-  // parameters.
+  // Kernels that are defined inside functions or classes of Python; they have
+  // only names and parameters.
   Block nested;
 
-  // The last of that name, as in Python; null if there is none.
+  // Returns the last function of that name, as in Python; null if there is
+  // none.
   const FunctionDef *findFunction(std::string_view name) const;
 };
 
-// Canonical Python: every operator in parentheses, no comments, no docstrings.
+// Prints canonical Python: every operator in parentheses, without comments and
+// docstrings.
 std::string dump(const Expr &expr);
 std::string dump(const Stmt &stmt, unsigned indent = 0);
 std::string dump(const Module &module);

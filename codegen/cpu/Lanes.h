@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Register types: f16 and bf16 are held as f32 values that the narrow type can
-// represent, so no operation on them reaches LLVM; pointers as a scalar base
-// address and byte offsets in i64, or as absolute addresses in i64; all else as
-// itself.
+// Register types: an f16 or bf16 element is held as an f32 that the narrow type
+// can represent, so no 16-bit operation is emitted. Pointers are held as a
+// scalar base address and i64 byte offsets, or as absolute i64 addresses. Other
+// types are held as themselves.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -23,18 +23,18 @@ struct Lanes {
   Kind kind = Uniform;
   mlir::Value value;
   mlir::Value stride;
-  /// For pointers into one object: the address that the byte offsets above are
-  /// added to. Pointers without a base are absolute addresses, plain integers
-  /// of 64 bits. The base is never a null pointer: LLVM treats an access
-  /// through a null base as unreachable.
+  /// For pointers into one object: the address to which the byte offsets above
+  /// are added. Pointers without a base are absolute 64-bit addresses. The base
+  /// is never a null pointer: LLVM treats an access through a null base as
+  /// unreachable.
   mlir::Value base;
-  /// Affine pointers whose offsets of 32 bits may wrap between two lanes: an i1
-  /// that says that they do not, and the byte offsets as they are. Without
-  /// `exact` they never do.
+  /// For affine pointers whose 32-bit offsets may wrap between two lanes: an i1
+  /// that is true if no lane wraps, and the byte offsets after wrapping. If
+  /// `exact` is null, the offsets never wrap.
   mlir::Value exact, wrapped;
 
   bool hasBase() const { return bool(base); }
-  /// The byte offsets alone, as integers.
+  /// Returns the byte offsets without the base, as integers.
   Lanes offsets() const {
     Lanes result = *this;
     result.base = {};
@@ -51,18 +51,19 @@ struct Lanes {
   }
 };
 
-/// Where a nest stands in the index space of a tensor: the index of each
-/// dimension, or of the first lane in the dimension `lane` (-1: no dimension).
+/// The position of a loop nest in the index space of a tensor: the index of
+/// each dimension or, in the dimension `lane`, of the first lane (-1: no
+/// dimension).
 struct Index {
   llvm::SmallVector<mlir::Value> at;
   int lane = -1;
   int64_t width = 1;
 };
 
-/// The type that holds an element of `element` in registers.
+/// Returns the type that holds an element of type `element` in registers.
 mlir::Type registerType(mlir::Type element);
 
-/// Operations on scalars and vectors with constants folded where they stand.
+/// Builds operations on scalars and vectors; folds constants at once.
 class LaneBuilder {
 public:
   LaneBuilder(mlir::OpBuilder &builder, mlir::Location &location)
@@ -77,28 +78,30 @@ public:
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
 
-  /// A vector of `width` copies of a scalar.
+  /// Returns a vector of `width` copies of a scalar.
   mlir::Value splat(mlir::Value scalar, int64_t width);
   mlir::Value extract(mlir::Value vector, int64_t lane);
   mlir::Value insert(mlir::Value vector, mlir::Value scalar, int64_t lane);
-  /// Lanes of a, then b, picked by `mask`.
+  /// Returns the lanes of a, followed by b, that `mask` selects.
   mlir::Value shuffle(mlir::Value a, mlir::Value b,
                       llvm::ArrayRef<int32_t> mask);
-  /// `lanes` as a vector of `width` elements, or a scalar if width is 1.
-  /// Pointers become absolute addresses.
+  /// Returns `lanes` as a vector of `width` elements, or as a scalar if width
+  /// is 1. Pointers become absolute addresses.
   mlir::Value vector(const Lanes &lanes, int64_t width);
-  /// The address of pointer lanes that are uniform, or of their first lane.
+  /// Returns the address of uniform pointer lanes, or of the first lane.
   mlir::Value firstAddress(const Lanes &lanes);
-  /// The addresses of `width` > 1 pointer lanes, a vector of pointers.
+  /// Returns the addresses of `width` > 1 pointer lanes as a vector of
+  /// pointers.
   mlir::Value addresses(const Lanes &lanes, int64_t width);
   mlir::Value byteOffset(mlir::Value pointer, mlir::Value bytes);
-  /// An absolute address, or a vector of them, as pointers.
+  /// Converts an absolute address, or a vector of them, to pointers.
   mlir::Value absolute(mlir::Value address);
 
   /// Rounds f32 (scalar or vector) to the nearest bf16, ties to even.
   mlir::Value roundToBf16(mlir::Value value, bool towardsZero = false);
   mlir::Value roundTo(mlir::Type element, mlir::Value value);
-  /// The 16 bits of a register value of type f16 or bf16, and back.
+  /// Returns the 16 bits of an f16 or bf16 register value; widenBits is the
+  /// inverse.
   mlir::Value narrowBits(mlir::Type element, mlir::Value value);
   mlir::Value widenBits(mlir::Type element, mlir::Value bits);
 

@@ -1,4 +1,4 @@
-// codegen/cpu/ToLlvm.h - everything to the LLVM dialect.
+// codegen/cpu/ToLlvm.h - lowers the loops of a kernel to the LLVM dialect.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,16 +15,17 @@ class Pass;
 namespace tessera::codegen::cpu {
 
 // Lets LLVM fuse products and sums of f32: sets the contract flag on
-// arith.addf, subf and mulf of f32 scalars and vectors. What must not be fused
-// has to be emitted after this pass, as the functions of Math.h are.
+// arith.addf, subf and mulf of f32 scalars and vectors. Operations that must
+// not be fused, such as those of Math.h, have to be emitted after this pass.
 std::unique_ptr<mlir::Pass> createAllowContractionPass();
 
-// Conversions from and to bf16 as shifts and integer rounding to nearest even:
-// without avx512bf16, LLVM would call a function of the compiler's library.
+// Expands conversions from and to bf16 to shifts and integer rounding to
+// nearest even. Without avx512bf16, LLVM would call a function of the
+// compiler's runtime library.
 std::unique_ptr<mlir::Pass> createExpandBf16Pass();
 
-// scf, cf, arith, the direct operations of math, index, ub, vector and func to
-// the LLVM dialect, in one conversion.
+// Converts scf, cf, arith, index, ub, vector, func and the math operations with
+// an LLVM intrinsic to the LLVM dialect, in one conversion.
 std::unique_ptr<mlir::Pass> createToLlvmPass();
 
 // Reports every access whose base is a constant null pointer. LLVM deletes such
@@ -32,12 +33,13 @@ std::unique_ptr<mlir::Pass> createToLlvmPass();
 // from integers is an llvm.inttoptr.
 std::unique_ptr<mlir::Pass> createRejectNullBasesPass();
 
-// All of it, in order: contraction, functions of libm, 16-bit floats that the
-// target does not have, vector operations, conversion, null bases.
+// Adds all passes, in order: contraction, functions of libm, 16-bit floats that
+// the target does not support, vector operations, conversion, null bases.
 void addLlvmPasses(mlir::OpPassManager &passes, const CpuTarget &target);
 
-// For tools: tessera-allow-contraction, tessera-rewrite-math,
-// tessera-expand-bf16, tessera-to-llvm, tessera-reject-null-bases.
+// Registers the passes for tools: tessera-allow-contraction,
+// tessera-rewrite-math, tessera-expand-bf16, tessera-to-llvm,
+// tessera-reject-null-bases.
 void registerCpuLlvmPasses();
 
 } // namespace tessera::codegen::cpu

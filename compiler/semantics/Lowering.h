@@ -195,7 +195,7 @@ private:
   changedNames(const Scope &before, const SourceRange &loop,
                const std::string &except,
                const std::vector<std::string> &carried = {});
-  /// Whether the body that has just been visited changes more names than
+  /// True if the body that has just been visited changes more names than
   /// `start` has, which gets them. Then the loop is erased and visited again.
   ///
   /// The draft finds what the body changes when every name has its first value.

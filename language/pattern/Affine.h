@@ -42,7 +42,7 @@ struct Affine {
   bool hasCompileTimeUniforms() const;
 };
 
-// The largest magnitude of a parameter. Positions are below half of it.
+// The largest magnitude of a parameter. Positions are less than half of it.
 inline constexpr Int parameterSize = Int(1) << 30;
 inline constexpr Int largestInt32 = (Int(1) << 31) - 1;
 
@@ -73,20 +73,20 @@ struct Atom {
 };
 
 AtomPtr variableAtom(Variables variable);
-// No value of the text has a magnitude above `size`.
+// Returns an atom; no value of the text has a magnitude above `size`.
 AtomPtr uniformAtom(Phrase text, Int size, bool isCompileTime);
 AtomPtr makeAtom(AtomKind kind, std::vector<Affine> operands,
                  Phrase uniform = {}, FormulaPtr condition = nullptr);
 
 Affine affineOf(AtomPtr atom);
 Affine affineOf(Int constant);
-// a + factor * b
+// Returns a + factor * b.
 Affine addScaled(const Affine &a, const Affine &b, Int factor);
 Affine scaled(const Affine &a, Int factor);
-// `form` with factor * `atom` replaced by factor * `replacement`.
+// Returns `form` with factor * `atom` replaced by factor * `replacement`.
 Affine replaced(const Affine &form, const Term &term,
                 const Affine &replacement);
-// True if no value of t, pos and head that is not negative makes the form
+// True if the form is not negative for any t, pos and head that are not
 // negative.
 bool isNeverNegative(const Affine &form);
 
@@ -104,23 +104,23 @@ public:
               std::vector<std::string> &helpers)
       : bounds(std::move(bounds)), taken(std::move(taken)), helpers(helpers) {}
 
-  // The lowest or the highest value of the form.
+  // Returns the lowest or the highest value of the form.
   Phrase bound(const Affine &form, bool high);
-  // The same as a bound of positions: where a sum of parameters does not fit
-  // int32, the text limits it to a number outside of all positions.
+  // Returns the same as a bound of positions: if a sum of parameters does not
+  // fit int32, the text limits it to a number outside of all positions.
   Phrase positionBound(const Affine &form, bool high);
-  // A comparison that is true if the lowest (or highest) value of the form is
-  // at most 0. `strict` prefers `<` to `<=`.
+  // Returns a comparison that is true if the lowest (or highest) value of the
+  // form is at most 0. `strict` prefers `<` to `<=`.
   Phrase atMostZero(const Affine &form, bool high, bool strict);
   // Calls a helper of intervals.py; records that the text needs it.
   Phrase callHelper(const std::string &name,
                     const std::vector<std::string> &arguments);
-  // A name that is not used yet: `name`, or `name` with a number.
+  // Returns an unused name: `name`, or `name` with a number.
   std::string freshName(const std::string &name);
 
   std::vector<std::string> lines;
-  // Forms whose remainders are bounded, by their keys, with further limits that
-  // hold for the elements in question.
+  // Additional limits of forms whose remainders are bounded, by the keys of the
+  // forms. They hold for the elements in question.
   struct Limits {
     std::vector<Affine> least, most; // without variables
   };
@@ -133,9 +133,8 @@ private:
     unsigned variables;
   };
   Piece piece(const Term &term, bool high);
-  // `value`, or -most or `most` if that is nearer to 0. The value is known at
-  // compile time, where numbers have no limits; its magnitude is at most
-  // `size`.
+  // Returns `value` clamped to [-most, most]. The value is known at compile
+  // time, where integers are unbounded; its magnitude is at most `size`.
   Phrase limited(const Phrase &value, Int size, Int most);
   static Phrase sum(const std::vector<Piece> &pieces, Int constant);
   Phrase atomBound(const Atom &atom, bool high);

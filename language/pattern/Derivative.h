@@ -27,8 +27,9 @@
 namespace tessera::language {
 
 struct Gradients {
-  // The functions, separated by two empty lines; without those that the module
-  // defines. They use names of the pattern's module, `tl` and `triton`.
+  // The derived functions, separated by two empty lines; functions that the
+  // module defines are left out. They use names of the pattern's module, `tl`
+  // and `triton`.
   std::string text;
   // Learned parameters with a function modify_grad_NAME, derived or defined by
   // the module.
@@ -42,7 +43,8 @@ struct Gradients {
   bool ok() const { return diagnostics.empty(); }
 };
 
-// The text is empty for a pattern without `modify`; unitSlope is true then.
+// Derives the gradients. For a pattern without `modify`, the text is empty and
+// unitSlope is true.
 Gradients deriveGradients(const Pattern &pattern);
 
 } // namespace tessera::language

@@ -19,8 +19,9 @@ public:
       : function(function), variable(std::move(variable)),
         remedy(std::move(remedy)) {}
 
-  // At a kink of abs, minimum, maximum or where, the derivative of one side.
-  // Throws CompileError for an expression without a known derivative.
+  // Returns the derivative; at a kink of abs, minimum, maximum or where, that
+  // of one side. Throws CompileError for an expression without a known
+  // derivative.
   SymbolPtr derivative(const SymbolPtr &symbol);
 
 private:

@@ -1,4 +1,4 @@
-// language/pattern/KernelTexts.h - texts of the kernels of a pattern.
+// language/pattern/KernelTexts.h - the texts of the kernels of a pattern.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace tessera::language {
 
-// The texts have names in $: "def $NAME$_ref(Q, K, ...". PatternWriter.cpp
-// gives the text of each name.
+// The texts contain names in $: "def $NAME$_ref(Q, K, ...". PatternWriter.cpp
+// replaces each name by a text.
 extern const char *const referenceKernel;
 extern const char *const forwardKernel;
 extern const char *const queryGradientKernel;
@@ -17,7 +17,7 @@ extern const char *const keyGradientKernel;
 extern const char *const gradientKernel; // in one pass
 extern const char *const decodeKernel;
 extern const char *const firstReaderKernel;
-// Of a pattern that selects blocks.
+// Kernels of a pattern that selects blocks.
 extern const char *const listKernel;
 extern const char *const listQueryGradientKernel;
 extern const char *const listKeyGradientKernel;

@@ -60,13 +60,13 @@ struct LearnedParameter {
 struct CpuTiles {
   int64_t rows = 0; // BM
   int64_t keys = 0; // BN
-  // A tile of keys with hidden pairs consists of runs of so many adjacent keys;
-  // 0: all its keys are adjacent.
+  // Length of the runs of adjacent keys that form a tile of keys with hidden
+  // pairs; 0: all keys of a tile are adjacent.
   int64_t run = 0;
   SourceRange range; // of the directive
 };
 
-// The functions live as long as the module that the pattern was read from.
+// The functions are owned by the module from which the pattern was read.
 struct Pattern {
   const Module *module = nullptr;
   std::vector<PatternParameter> parameters;

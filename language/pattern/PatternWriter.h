@@ -14,7 +14,7 @@
 
 namespace tessera::language {
 
-// Names of the parameters of a function, in order.
+// Returns the names of a function's parameters, in order.
 std::vector<std::string> parametersOf(const FunctionDef &function);
 std::string upperCase(std::string text);
 
@@ -25,22 +25,24 @@ public:
   PatternWriter(std::string name, const Pattern &pattern,
                 const Visibility &visibility, const Gradients &gradients);
 
-  // False: no query attends to a key after itself, as far as `sees` tells.
+  // Returns false if `sees` shows that no query attends to a later key.
   bool attendsToLaterKeys() const;
-  // Functions with one signature for all patterns: NAME_mask, NAME_keys ...
+  // Returns functions with one signature for all patterns: NAME_mask, NAME_keys
+  // ...
   std::string adapters() const;
-  // NAME_ref, NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_bwd, NAME_decode, and
-  // NAME_first_reader where queries attend to later keys.
+  // Returns the kernels NAME_ref, NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_bwd,
+  // NAME_decode and, if queries attend to later keys, NAME_first_reader.
   std::string kernels() const;
-  // Of a pattern with select(...): NAME_list, NAME_list_bwd_dq,
-  // NAME_list_bwd_dkdv, NAME_scores, and with an indexer NAME_list_mass.
+  // Returns the kernels of a pattern with select(...): NAME_list,
+  // NAME_list_bwd_dq, NAME_list_bwd_dkdv, NAME_scores and, with an indexer,
+  // NAME_list_mass.
   std::string listKernels() const;
 
 private:
-  // "extra[1]" for a parameter or a value of a sequence; any other name as it
-  // is.
+  // Returns "extra[1]" for a parameter or a value of a sequence; any other name
+  // unchanged.
   std::string inside(const std::string &parameter) const;
-  // "f(t, pos, extra[0])" from the parameters of a function.
+  // Returns a call with the parameters of a function: "f(t, pos, extra[0])".
   std::string call(const std::string &function,
                    const std::vector<std::string> &parameters) const;
   std::string adapter(const std::string &suffix, const std::string &signature,

@@ -3,9 +3,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// `x = near - 7` makes a number of the run time: `x // 2` truncates toward zero
-// in the kernel. The derived text substitutes `near - 7` for x, where `//`
-// would round down as Python does.
+// `x = near - 7` makes x a run-time number: `x // 2` truncates toward zero in
+// the kernel. The derived text substitutes `near - 7` for x, where `//` would
+// round down as Python does.
 #pragma once
 
 #include "language/pattern/Symbol.h"
@@ -20,7 +20,7 @@ bool hasCompileTimeText(const Symbol &symbol,
 // True if the value is a bool; `bools` are the names that have one.
 bool isTruthValue(const Symbol &symbol, const std::vector<std::string> &bools);
 
-// a // b or a % b (`op`) truncated toward zero, of compile-time texts.
+// Returns a // b or a % b (`op`) of compile-time texts, truncated toward zero.
 SymbolPtr truncatedDivision(BinaryOp op, const SymbolPtr &a, const SymbolPtr &b,
                             SourceRange range);
 

@@ -20,7 +20,7 @@ struct StraightPath {
   SymbolPtr result;                      // of a leaf
 };
 
-// Most leaves of a function.
+// Limit on the leaves of a function.
 inline constexpr size_t maxStraightPaths = 32;
 
 struct StraightenOptions {
@@ -36,17 +36,19 @@ struct StraightenOptions {
   const std::map<std::string, Value> *values = nullptr;
 };
 
-// Replaces assignments by their values, calls of functions of the same module
-// by their results, and follows each compile-time `if`. Throws CompileError.
+// Evaluates a function symbolically: substitutes assigned values and the
+// results of functions of the same module, and follows each compile-time `if`.
+// Throws CompileError.
 StraightPath straighten(const Module &module, const FunctionDef &function,
                         const StraightenOptions &options);
 
-// Names that the module binds.
+// Returns the names that the module binds.
 std::vector<std::string> moduleNames(const Module &module);
 
 // True if the module binds `name` to something other than a function.
 bool isModuleConstant(const Module &module, std::string_view name);
-// The value of `name = EXPRESSION` at module level; null if there is none.
+// Returns the value of `name = EXPRESSION` at module level; null if there is
+// none.
 const Expr *moduleConstant(const Module &module, std::string_view name);
 
 } // namespace tessera::language

@@ -12,13 +12,13 @@ namespace tessera::language {
 // Other: a float, a string, or a type that is not known.
 enum class UniformType { Integer, Truth, Other };
 
-// The type of a symbol that mentions neither t, pos nor head.
+// Returns the type of a symbol that uses neither t, pos nor head.
 UniformType typeOfUniform(const Pattern &pattern, const Symbol &symbol);
 
-// Names of the parameters that are bools.
+// Returns the names of the parameters that are bools.
 std::vector<std::string> boolParameters(const Pattern &pattern);
 
-// True for the types that positions are cast to without loss.
+// True for i32 and i64, which hold every position.
 bool isWideInteger(const std::string &type);
 // True for a call of min or max, in any spelling, with two operands.
 bool isMinimum(const Symbol &symbol);
