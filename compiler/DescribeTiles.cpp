@@ -1,5 +1,4 @@
-// compiler/DescribeTiles.cpp - which layout the tiles of each line have, as
-// JSON.
+// compiler/DescribeTiles.cpp - the layouts of the tiles of each line, as JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/DescribeTiles.h"

@@ -1,5 +1,4 @@
-// compiler/PrintedLines.cpp - which lines of the kernel the lines of printed IR
-// are for.
+// compiler/PrintedLines.cpp - maps lines of printed IR to lines of the kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/PrintedLines.h"

@@ -66,7 +66,7 @@ void onFatalError(void *, const char *reason, bool) {
   _exit(70);
 }
 
-std::string memoryLimit; // as the option gives it
+std::string memoryLimit; // text of the option, for messages
 
 [[noreturn]] void onNoMemory() {
   std::set_new_handler(nullptr);

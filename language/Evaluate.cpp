@@ -219,7 +219,7 @@ private:
     if (const auto *tuple = value.get<Value::Tuple>())
       if (const Value *field = tuple->find(node.attribute))
         return *field;
-    if (node.attribute == "value") // of a tl.constexpr
+    if (node.attribute == "value") // x.value of a tl.constexpr
       return value;
     fail(node,
          "a " + value.kindName() + " has no attribute `" + node.attribute +

@@ -103,7 +103,7 @@ static Value floatFrom(const Value &value) {
 static Value nextPowerOf2(const Value &value) {
   Int number = intOf(value), power = 1;
   if (number <= 0)
-    return 0; // as triton.next_power_of_2
+    return 0; // as triton.next_power_of_2 returns
   if (number > Int(1) << 62)
     throw ValueProblem{"next_power_of_2 of a number above 2^62",
                        "check the argument"};

@@ -65,7 +65,7 @@ private:
   void addName(const Signature &signature, const std::string &name,
                const std::string &text);
 
-  std::map<std::string, Type> types; // by parameter
+  std::map<std::string, Type> types; // key: parameter
   std::vector<Pattern> patterns;
   std::map<std::string, int> variables;
 };

@@ -1,4 +1,4 @@
-// language/KnownNames.cpp - what a name of triton's modules should have been.
+// language/KnownNames.cpp - corrections of misspelt names of triton's modules.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/KnownNames.h"

@@ -150,7 +150,7 @@ private:
   }
 
   std::vector<std::string> line; // targets, if `=` follows
-  std::vector<bool> calls;       // of the open brackets
+  std::vector<bool> calls;       // per open bracket: true for a call
   std::string_view header;       // the keyword that the line begins with
   bool isFirst = true, isTarget = true;
 };

@@ -154,7 +154,7 @@ private:
   std::map<std::string, std::string, std::less<>> imported;
   bool hasStarImport = false;
   Block nested;                                          // Module::nested
-  std::set<std::pair<uint32_t, uint32_t>> foreignPlaces; // of reports
+  std::set<std::pair<uint32_t, uint32_t>> foreignPlaces; // positions of reports
   bool runsAtCompileTime = false; // inside a constexpr_function
   // Inside a function of Python, which decorators may call: it may hold dicts.
   bool isHostFunction = false;

@@ -71,7 +71,7 @@ public:
 
 private:
   const Program &program;
-  const std::string path; // of the module
+  const std::string path; // path of the module
   const bool classes;
   std::function<std::optional<Symbol>(std::string_view)> lookup;
 };

@@ -44,7 +44,7 @@ struct Program::Impl {
   FileReader reader;
   bool readsDisk = false;
   KernelLibrary library;
-  std::map<std::string, LoadedModule> modules; // by path
+  std::map<std::string, LoadedModule> modules; // key: path
   std::vector<std::shared_ptr<const SourceFile>> files;
   const Module *mainModule = nullptr;
 

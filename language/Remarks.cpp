@@ -1,5 +1,5 @@
-// language/Remarks.cpp - what the compiler could not do for a kernel that is
-// right all the same.
+// language/Remarks.cpp - remarks on a valid kernel that the compiler could not
+// optimize.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Remarks.h"

@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mirrors Python's ast for the subset that kernels use. Children are owned by
-// unique_ptr; a child that may be missing is null and says so. Ask for kinds
-// with node.is<Name>() and node.as<Name>() (null when of another kind);
-// classof makes llvm::isa and llvm::dyn_cast work too.
+// The nodes mirror Python's ast for the subset that kernels use. A node owns
+// its children through unique_ptr. Null children are documented.
+// node.is<Name>() tests the kind, and node.as<Name>() returns null for another
+// kind. classof makes llvm::isa and llvm::dyn_cast work, too.
 #pragma once
 
 #include "language/Value.h"
@@ -215,7 +215,7 @@ enum class ComprehensionKind { List, Generator, Dict };
 struct Comprehension : ExprNode<ExprKind::Comprehension> {
   using ExprNode::ExprNode;
   ComprehensionKind form = ComprehensionKind::List;
-  ExprPtr key; // of a dict comprehension, else null
+  ExprPtr key; // key of a dict comprehension, else null
   ExprPtr element;
   std::vector<ComprehensionClause> clauses;
 };
@@ -230,7 +230,7 @@ struct JoinedStr : ExprNode<ExprKind::JoinedStr> {
   using ExprNode::ExprNode;
   std::vector<std::string> texts;
   std::vector<ExprPtr> values;
-  std::vector<bool> reprs; // of each value: {x!r} and {x=}, not {x}
+  std::vector<bool> reprs; // per value: true for {x!r} and {x=}
 };
 
 enum class StmtKind {

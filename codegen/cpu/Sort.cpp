@@ -55,7 +55,7 @@ void Emitter::sortVectors(tile::SortOp op, const View &view, int64_t rows) {
       index.at.push_back(lanes.i64(column));
       return elementAddress(view, index);
     };
-    SmallVector<Value> vectors; // by column
+    SmallVector<Value> vectors; // one per column
     for (int64_t first = 0; first < size; first += rows) {
       for (int64_t row = 0; row < rows; ++row)
         vectors.push_back(loadView(view, address(row, first), rows));

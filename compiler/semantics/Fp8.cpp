@@ -18,9 +18,9 @@ namespace {
 
 struct Format {
   unsigned fraction;     // bits
-  int64_t least;         // of the normal numbers, as bits of a float32
+  int64_t least;         // least normal number, as bits of a float32
   int64_t largest;       // finite, as bits of the format
-  double unit;           // of the subnormal numbers
+  double unit;           // distance of subnormal numbers
   double subnormalRound; // 2^23 units: added to a float32, it rounds to units
 };
 

@@ -149,7 +149,7 @@ void Lowering::visitAnnAssign(const language::AnnAssign &stmt) {
   assign(*stmt.target, keep ? value : materialize(value));
 }
 
-// `assert` is tl.device_assert, as under Triton.
+// Lowers `assert` as tl.device_assert, as Triton does.
 void Lowering::visitAssert(const language::Assert &stmt) {
   std::vector<Argument> given{{"", evaluate(*stmt.test), stmt.test->range}};
   if (stmt.message)

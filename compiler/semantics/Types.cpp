@@ -15,7 +15,7 @@ namespace {
 struct Row {
   DType dtype;
   std::string_view name;  // printed, and the suffix of Triton's short names
-  std::string_view token; // in signatures
+  std::string_view token; // name in signatures
   std::string_view pythonName;
   unsigned bits;
   bool isFloat;

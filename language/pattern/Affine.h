@@ -62,7 +62,7 @@ enum class AtomKind {
 
 struct Atom {
   AtomKind kind = AtomKind::Uniform;
-  unsigned variables = NoVariable; // that it depends on
+  unsigned variables = NoVariable; // variables it depends on
   // Of Uniform: no value has a larger magnitude.
   Int size = 0;
   bool isCompileTime = false; // of Uniform
@@ -146,7 +146,7 @@ private:
   std::vector<std::string> taken;
   std::vector<std::string> &helpers;
   std::map<std::string, std::pair<std::string, std::string>> pairs;
-  std::map<std::string, std::string> limitNames; // by the text of the limit
+  std::map<std::string, std::string> limitNames; // key: text of the limit
 };
 
 } // namespace tessera::language

@@ -10,7 +10,7 @@
 //   def sees(t, pos, window: tl.constexpr, sinks: tl.constexpr):
 //       return (pos <= t) & ((t - pos < window) | (pos < sinks))
 //
-// `sees` says which keys a query attends to, `modify` changes a score before
+// `sees` defines which keys a query attends to, `modify` changes a score before
 // the softmax. Both are optional. The directives are hints above any function
 // of the module:
 //

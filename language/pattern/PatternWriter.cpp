@@ -90,7 +90,7 @@ std::string PatternWriter::instance(const std::string &suffix,
 }
 
 bool PatternWriter::takesRuns(const std::string &suffix) const {
-  return visibility.keyGaps && suffix != "_bwd_dkdv"; // which visits queries
+  return visibility.keyGaps && suffix != "_bwd_dkdv"; // dkdv visits queries
 }
 
 // Returns the configurations of a kernel on the CPU. The first one is the

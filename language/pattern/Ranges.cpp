@@ -352,7 +352,8 @@ private:
     return !isNested || !std::all_of(cases.begin(), cases.end(), isConvex);
   }
 
-  // "" for a variable, the divisor of variable // divisor, else nothing.
+  // Returns "" for a variable, the divisor for variable // divisor, otherwise
+  // nullopt.
   static std::optional<std::string> scaleOf(const Atom &atom) {
     if (atom.kind == AtomKind::Variable)
       return "";

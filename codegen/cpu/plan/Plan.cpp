@@ -140,7 +140,7 @@ bool Plan::readsInPlace(tile::DotOp dot) const {
          strideAlong(load.getPtr(), 1) == 1;
 }
 
-// True if a user needs `value` in a buffer, whatever its operation is.
+// True if a user needs `value` in a buffer, whichever operation defines it.
 bool Plan::mustBuffer(Value value) const {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();

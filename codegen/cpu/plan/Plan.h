@@ -21,9 +21,9 @@ namespace tessera::codegen::cpu {
 /// A row-major array in scratch memory.
 struct Buffer {
   llvm::SmallVector<int64_t> shape;
-  /// What is stored: integers (i1 as i8, 16-bit floats and pointers as integers
-  /// of their size), f32, f64. 16-bit operands of dots are stored as f32,
-  /// bf16 ones of `dotsInPairs` as integers.
+  /// Element type in memory: integers (i1 as i8, 16-bit floats and pointers as
+  /// integers of their size), f32 or f64. 16-bit operands of dots are stored as
+  /// f32, or as integers if they are bf16 and `dotsInPairs` is true.
   mlir::Type stored;
   int64_t bytes = 0;
   /// Operations, by number, between which the content is needed.
@@ -43,8 +43,8 @@ public:
     auto it = buffers.find(value);
     return it == buffers.end() ? -1 : it->second;
   }
-  /// True if the dots of bf16 read pairs of neighbours along K, 32 bits each:
-  /// all of the function, or none.
+  /// True if all dots of bf16 read pairs of neighbours along K, 32 bits each.
+  /// Either all dots of the function do so, or none.
   bool dotsInPairs() const { return inPairs; }
   /// The buffer [K / 2, columns] of i32 that holds `value`, [K, columns] of
   /// bf16, in pairs; -1 if there is none. It is written where the value is
@@ -107,8 +107,8 @@ private:
 /// its operands.
 bool isElementwise(mlir::Operation *op);
 
-/// True if `op` multiplies matrices (no batches of them) of bf16 that pairs
-/// along K divide, into rows of at least a short vector.
+/// True if `op` is a matrix product (without batches) of bf16 with an even K
+/// and rows of at least the instruction's shortest vector.
 bool canPair(tile::DotOp op);
 
 /// True if the emitter can compute the result of `op` element by element inside

@@ -21,7 +21,8 @@ struct PointerAccess {
 /// Returns the type of `element` in memory: a byte for a boolean.
 Element stored(Element element);
 
-/// NaN or 0, as they are stored, for every pointer. NaN is of floats only.
+/// Returns NaN or 0 for every pointer, in the type in memory. Only floats have
+/// NaN.
 mlir::Value paddingOf(Emitter &emit, const Tensor &pointers, bool isNan);
 
 /// A strided array and the int64 coordinates of the elements to access. The
@@ -33,8 +34,9 @@ struct StridedAccess {
   Shape result;
 };
 
-/// Pointers, and a mask that holds where the coordinates of the dimensions in
-/// `checked` lie inside the array; no mask where none is named.
+/// Returns the pointers, and a mask that is true where the coordinates of the
+/// dimensions in `checked` are inside the array. Without such dimensions the
+/// mask is null.
 PointerAccess accessOf(Emitter &emit, const StridedAccess &array,
                        const std::vector<int64_t> &checked);
 PointerAccess accessOf(Emitter &emit, const BlockPointer &pointer,
