@@ -308,7 +308,7 @@ private:
     size_t dot = path.rfind('.');
     if (dot == std::string::npos)
       return "import " + path + " as " + name;
-    // Writes both ways of importing a module or its member alike.
+    // Writes `import a.b` and `from a import b` alike.
     std::string last = path.substr(dot + 1);
     return "from " + path.substr(0, dot) + " import " + last +
            (last == name ? "" : " as " + name);

@@ -42,7 +42,8 @@ Value Emitter::comesLater(tile::SortOp op, Value x, Value y) {
                                x, y);
 }
 
-// Sorts `rows` rows at a time, without branches and address computations.
+// Sorts `rows` rows at a time in registers: the network has neither branches
+// nor memory accesses.
 void Emitter::sortVectors(tile::SortOp op, const View &view, int64_t rows) {
   ArrayRef<int64_t> shape = tile::shapeOf(op.getType());
   Type element = tile::elementType(op.getType());

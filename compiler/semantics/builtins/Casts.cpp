@@ -1,5 +1,5 @@
-// compiler/semantics/builtins/Casts.cpp - casts, types made from types and
-// names.
+// compiler/semantics/builtins/Casts.cpp - lowers casts and functions that
+// return types.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"

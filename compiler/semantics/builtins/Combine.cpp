@@ -1,5 +1,5 @@
-// compiler/semantics/builtins/Combine.cpp - reductions, scans by a helper;
-// sort.
+// compiler/semantics/builtins/Combine.cpp - lowers reductions and scans by a
+// helper, and sorts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"

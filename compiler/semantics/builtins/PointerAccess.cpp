@@ -1,5 +1,5 @@
-// compiler/semantics/builtins/PointerAccess.cpp - addresses, bounds, loads,
-// stores.
+// compiler/semantics/builtins/PointerAccess.cpp - computes addresses and
+// bounds; emits loads and stores.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/builtins/PointerAccess.h"

@@ -1,5 +1,4 @@
-// compiler/semantics/builtins/PointerAccess.h - elements behind blocks of
-// pointers.
+// compiler/semantics/builtins/PointerAccess.h - elements at blocks of pointers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
