@@ -237,7 +237,7 @@ Tensor Emitter::unsplat(Tensor value) {
          "a scalar out of a block of pointers is not supported yet");
   if (value.type.rank() > 1)
     value = reshape(value, {1});
-  // Adds the bits of floats: a float sum would turn -0.0 into 0.0.
+  // Reduces floats as integers, because `or` works on bits only.
   const Element element = value.type.element;
   if (element.isFloat())
     value = bitcast(value, {*intOfWidth(bitWidth(element.dtype), true), false});

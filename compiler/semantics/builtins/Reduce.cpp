@@ -108,7 +108,7 @@ Tensor indexOf(BuiltinCall &call, Tensor x, int64_t axis, bool isMax,
   if (element.isInt() && !isSigned(element.dtype)) {
     bool narrow = bitWidth(element.dtype) < 32;
     x = emit.cast(x, {narrow ? DType::Int32 : DType::Int64, false});
-    // Inverts the top bit of a 64-bit value, which keeps the order.
+    // With the top bit inverted, a signed comparison orders unsigned values.
     if (bitWidth(element.dtype) == 64)
       x = *emit.binary(BinaryOp::Xor, x, Const(minOf(DType::Int64))).tensor();
   }
