@@ -42,7 +42,7 @@ bool Parser::expressionStarts() const {
   return false;
 }
 
-// Parses `a, b, c`: a tuple, or a single expression if there is no comma.
+// Parses `a, b, c`: a tuple, or a single expression without a comma.
 ExprPtr Parser::parseExpressionList(bool allowStar) {
   SourceRange start = peek().range;
   ExprPtr first = allowStar ? parseElement() : parseExpression();
