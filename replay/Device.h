@@ -19,7 +19,7 @@
 
 namespace tessera::cases {
 
-// A launch before its memory exists. Its pointers are placeholders that only
+// A launch before its memory exists. Its pointers are stand-ins that only
 // carry alignment.
 struct PreparedLaunch {
   std::optional<Kernel> kernel; // nullopt if the device has its own code

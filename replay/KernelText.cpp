@@ -314,7 +314,7 @@ onlyKernel(const std::vector<language::RequestSource> &files,
     for (size_t i = 0; i < files.size(); ++i)
       if (files[i].path == path)
         needed[i].insert(name);
-  // A name refers to a definition of its own file, else of an imported file.
+  // A name refers to a definition of the same file, else of an imported file.
   const auto need = [&](size_t from, const std::string &name) {
     for (size_t file = 0; file < files.size(); ++file)
       if (defined[file].contains(name) &&

@@ -66,7 +66,7 @@ private:
   std::optional<ExitStatus> status;
 };
 
-// Called in a child. Kills this process, its group and the groups of its own
+// Called in a child. Kills this process, its group and the groups of its
 // children as soon as the other side of the descriptor (pipe or socket) is
 // closed. The closed connection means that the parent has died. A parent-death
 // signal is not suitable, because it also fires if only the thread that spawned

@@ -53,7 +53,7 @@ std::optional<FoundTable> named(const fs::path &path,
   return std::nullopt;
 }
 
-// A pack contains code for the configurations of its own tables only.
+// A pack contains code only for the configurations of its tables.
 std::optional<FoundTable> ofPack(const runtime::Pack &pack,
                                  const runtime::LaunchDevice &device) {
   for (const std::string &text : pack.index().tables) {

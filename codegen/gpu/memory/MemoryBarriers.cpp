@@ -132,7 +132,7 @@ private:
   }
 
   // Only an atomic acquires for other threads: a volatile load orders the
-  // accesses of its own thread.
+  // accesses of the same thread.
   static Pending pendingOf(Operation *op, const MemoryBehavior &behavior,
                            const MemoryAccess &access, bool current = true) {
     return {op, access, behavior.releases, behavior.acquires && access.atomic,

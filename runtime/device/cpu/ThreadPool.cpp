@@ -119,19 +119,16 @@ void ThreadPool::runItem(int64_t item) {
     ended.notify_all();
 }
 
-// Takes items until none is open. Returns whether it took one.
-bool ThreadPool::drain() {
-  bool took = false;
+// Takes items until none is open.
+void ThreadPool::drain() {
   int64_t left = open.load(std::memory_order_acquire);
   while (left > 0) {
     if (!open.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel,
                                     std::memory_order_acquire))
       continue;
     runItem(total - left);
-    took = true;
     left = open.load(std::memory_order_acquire);
   }
-  return took;
 }
 
 void ThreadPool::help(int index) {

@@ -63,7 +63,7 @@ private:
   bool mayTake(int index) const;
   bool spin(int index);
   void sleep(int index);
-  bool drain();
+  void drain();
   void runItem(int64_t item);
   void wakeHelpers(int64_t items);
   void waitForHelpers();
