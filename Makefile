@@ -85,7 +85,7 @@ sim-schedules: ## the PTX of all kernels in 50 random orders, also with independ
 	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so PROGRAM=$(CURDIR)/build/release/bin/tessera $(python) \
 	  tests/simulator/schedules_all.py seeds=$(SEEDS) minutes=$(MINUTES) results=bench/results/schedules.jsonl
 
-sim-mutants: ## inject N=300 faults (SEED=1) into real PTX; the simulator must catch 95 %
+sim-mutants: ## inject N=300 faults (SEED=1) into real PTX; the tests must catch 98 %
 	@scripts/setup full
 	@scripts/build release all tests
 	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so $(python) tests/simulator/mutants.py seed=$(SEED) n=$(N)

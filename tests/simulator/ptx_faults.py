@@ -1,4 +1,4 @@
-# tests/simulator/ptx_faults.py - the faults that tests/simulator/mutants.py plants in PTX.
+# tests/simulator/ptx_faults.py - the faults that tests/simulator/mutants.py injects into PTX.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Works on text alone: neither the simulator nor Triton is needed."""
@@ -38,6 +38,15 @@ def joins_next(lines, number):
         return False
     start = [i for i in commits if i < ends[0]]
     return most == 0 or (number in start and start.index(number) + 2 <= len(start) - most)
+
+
+def always_true(lines, guard):
+    """Whether the guard's predicate is the constant true: its mask has no effect on any input."""
+    predicate = re.match(r"@(%p\d+)", guard)
+    if not predicate:
+        return False
+    writes = [line for line in lines if re.match(rf"\s*(@!?%p\d+\s+)?[a-z][\w.]*\s+{predicate.group(1)}\b", line)]
+    return [line.split() for line in writes] == [["mov.pred", predicate.group(1) + ",", "-1;"]]
 
 
 def faults(ptx, rng):
@@ -87,7 +96,8 @@ def faults(ptx, rng):
             add("commit dropped", number, drop, opcode)
         # Masks and predicates.
         elif guard and opcode != "bra" and memory:
-            add("mask dropped", number, line.replace(guard, "", 1), guard)
+            if not always_true(lines, guard):
+                add("mask dropped", number, line.replace(guard, "", 1), guard)
             add("mask inverted", number, line.replace(guard, guard.replace("@", "@!").replace("@!!", "@"), 1), guard)
         elif guard and opcode.startswith("bra"):
             add("branch inverted", number, line.replace(guard, guard.replace("@", "@!").replace("@!!", "@"), 1), guard)

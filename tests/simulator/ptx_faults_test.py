@@ -57,7 +57,7 @@ def kernel(*lines):
     return "\n".join(["{", *lines, "}"])
 
 
-def planted(kind, *lines):
+def injected(kind, *lines):
     return [m.line for m in faults(kernel(*lines), random.Random(1))[kind]]
 
 
@@ -66,25 +66,37 @@ STORE, LOAD, BARRIER = "\tst.shared.b32 \t[%r1], %r2;", "\tld.shared.b32 \t%r3, 
 
 class TestFaults:
     def test_a_barrier_between_store_and_load_is_dropped(self):
-        assert planted("barrier dropped", STORE, BARRIER, LOAD) == [2]
+        assert injected("barrier dropped", STORE, BARRIER, LOAD) == [2]
 
     def test_a_barrier_with_shared_memory_on_one_side_is_left(self):
-        assert planted("barrier dropped", STORE, BARRIER, "\tret;") == []
+        assert injected("barrier dropped", STORE, BARRIER, "\tret;") == []
 
     def test_a_barrier_after_stores_alone_is_left_where_another_follows(self):
-        assert planted("barrier dropped", STORE, BARRIER, BARRIER, LOAD) == [3]
+        assert injected("barrier dropped", STORE, BARRIER, BARRIER, LOAD) == [3]
 
     def test_a_barrier_in_a_loop_is_dropped(self):
-        assert planted("barrier dropped", "$L__BB0_1:", STORE, BARRIER, "\t@%p1 bra \t$L__BB0_1;") == [3]
+        assert injected("barrier dropped", "$L__BB0_1:", STORE, BARRIER, "\t@%p1 bra \t$L__BB0_1;") == [3]
 
     def test_a_commit_that_joins_the_next_is_left(self):
         mma = "\tmma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};"
-        assert planted("commit dropped", COMMIT, COMMIT, wait(0), mma) == [2]
+        assert injected("commit dropped", COMMIT, COMMIT, wait(0), mma) == [2]
 
     def test_a_wait_that_leaves_one_more(self):
         mma = "\tmma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};"
         found = faults(kernel(COMMIT, wait(0), mma), random.Random(1))["wait too weak"]
         assert [m.text for m in found] == ["\tcp.async.wait_group 1;"]
+
+    def test_a_mask_is_dropped_and_inverted(self):
+        lines = "\tsetp.eq.b32 \t%p1, %r1, 0;", "\t@%p1 st.global.b32 [ %rd1 + 0 ], { %r2 };"
+        assert injected("mask dropped", *lines) == [2] and injected("mask inverted", *lines) == [2]
+
+    def test_a_mask_that_is_always_true_is_inverted_only(self):
+        lines = "\tmov.pred \t%p1, -1;", "\t@%p1 st.global.b32 [ %rd1 + 0 ], { %r2 };"
+        assert injected("mask dropped", *lines) == [] and injected("mask inverted", *lines) == [2]
+
+    def test_a_mask_with_a_second_write_is_dropped(self):
+        lines = "\tmov.pred \t%p1, -1;", "\tsetp.eq.b32 \t%p1, %r1, 0;", "\t@%p1 st.global.b32 [ %rd1 + 0 ], { %r2 };"
+        assert injected("mask dropped", *lines) == [3]
 
     def test_a_fault_changes_its_line_alone(self):
         text = kernel(STORE, BARRIER, LOAD)
