@@ -7,7 +7,7 @@ Each mutant is the PTX that Triton made of one kernel with one fault of the kind
 its kernel. It is caught if a check fires, if an output differs in a bit, or if a run executes more lane instructions or moves more
 sectors of global memory than the unchanged PTX does: a fault that only adds work. The others are survivors: each is listed with the
 reason that a second, instrumented run gives. `results`: a line of JSON with all that is printed is added there; `caught_without_work`
-in it leaves out the third kind. Exit status 1 below 98 %."""
+in it leaves out the third kind. Exit status 1 below 98 % (fewer than 50 mutants: if more than one survives)."""
 import collections
 import json
 import pathlib
@@ -272,7 +272,7 @@ def main():
                    date=time.strftime("%Y-%m-%d", time.gmtime()), machine=machine())
         with open(settings["results"], "a") as out:
             out.write(json.dumps(row) + "\n")
-    return 0 if total and caught >= TARGET * total else 1
+    return 0 if total and caught >= min(TARGET * total, total - 1) else 1
 
 
 if __name__ == "__main__":
