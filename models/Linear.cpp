@@ -38,6 +38,15 @@ Tensor product(const Tensor &a, const Tensor &b) {
   return op.call(a, b);
 }
 
+std::vector<Tensor> products(const std::vector<Tensor> &a,
+                             const std::vector<Tensor> &b) {
+  static const auto op =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow("tessera_internal::products", "")
+          .typed<std::vector<Tensor>(at::TensorList, at::TensorList)>();
+  return op.call(a, b);
+}
+
 Tensor linear(const Tensor &x, const Tensor &weight) {
   return x.is_cpu() && x.dim() == 2 ? Linear::apply(x, weight)
                                     : at::linear(x, weight);

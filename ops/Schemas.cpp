@@ -242,6 +242,7 @@ TORCH_LIBRARY(tessera_internal, m) {
   // Threads of the CPU, and products on them.
   m.def("own_threads(int count) -> ()");
   m.def("product(Tensor a, Tensor b) -> Tensor");
+  m.def("products(Tensor[] a, Tensor[] b) -> Tensor[]");
 
   m.def("pack_stats() -> (int packed, int misses, int workers)");
   m.def("gpu_fault(int gpu) -> (str what, str hint)");

@@ -13,7 +13,9 @@
 #include <ATen/ops/mm.h>
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <torch/library.h>
+#include <vector>
 
 namespace tessera::runtime {
 
@@ -29,6 +31,15 @@ static int64_t rowsOfBand(int64_t m, int64_t k, int64_t n) {
   const int64_t quarter = (m + 3) / 4;
   return std::clamp((quarter + multiple - 1) / multiple * multiple, least,
                     most);
+}
+
+// Returns the rows of a band of a matrix with m rows, if other products keep
+// the other threads busy: as few bands as `most` allows.
+static int64_t rowsOfFewBands(int64_t m) {
+  constexpr int64_t most = 256, multiple = 16;
+  const int64_t bands = std::max<int64_t>((m + most - 1) / most, 1),
+                rows = (m + bands - 1) / bands;
+  return std::max<int64_t>((rows + multiple - 1) / multiple * multiple, 1);
 }
 
 // Calls run(first, count) for every band of rows of the product of a and b.
@@ -69,8 +80,45 @@ at::Tensor product(const at::Tensor &a, const at::Tensor &b) {
   return out;
 }
 
+std::vector<at::Tensor> products(at::TensorList a, at::TensorList b) {
+  TORCH_CHECK(a.size() == b.size(), "products: ", a.size(), " matrices times ",
+              b.size());
+  struct Band {
+    size_t index;
+    int64_t first, count;
+  };
+  std::vector<at::Tensor> out;
+  std::vector<Band> bands;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const int64_t m = a[i].size(0),
+                  rows = a[i].is_cpu() ? rowsOfFewBands(m) : m;
+    out.push_back(emptyTensor({m, b[i].size(1)}, a[i].options()));
+    for (int64_t first = 0; first < m; first += rows)
+      bands.push_back({i, first, std::min(rows, m - first)});
+  }
+  const auto run = [&](int64_t begin, int64_t end) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    for (const Band &band :
+         std::span(bands).subspan(size_t(begin), size_t(end - begin))) {
+      at::Tensor part = out[band.index].narrow(0, band.first, band.count);
+      at::mm_out(part, a[band.index].narrow(0, band.first, band.count),
+                 b[band.index]);
+    }
+  };
+  if (a.empty() || !a[0].is_cpu()) {
+    run(0, int64_t(bands.size()));
+  } else {
+    runTasks(int64_t(bands.size()), [&](int64_t begin, int64_t end) {
+      useOneTorchThread();
+      run(begin, end);
+    });
+  }
+  return out;
+}
+
 TORCH_LIBRARY_IMPL(tessera_internal, CompositeExplicitAutograd, m) {
   m.impl("product", product);
+  m.impl("products", products);
 }
 
 } // namespace tessera::runtime

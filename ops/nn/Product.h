@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <vector>
 
 namespace tessera::runtime {
 
@@ -25,5 +26,10 @@ void addProduct(const at::Tensor &sum, const at::Tensor &a,
 
 /// Returns a [M, K] times b [K, N] in new memory.
 at::Tensor product(const at::Tensor &a, const at::Tensor &b);
+
+/// Returns a[i] [M, K] times b[i] [K, N] for every i, on one device. Threads
+/// compute different products, so that small ones need no bands. The bits do
+/// not depend on the other products.
+std::vector<at::Tensor> products(at::TensorList a, at::TensorList b);
 
 } // namespace tessera::runtime

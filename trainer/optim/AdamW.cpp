@@ -203,10 +203,12 @@ void AdamW::step(double learningRate) {
 }
 
 void AdamW::stepMatrices(double learningRate) {
+  std::vector<MuonParameter> matrices;
   for (size_t i = 0; i < parameters.size(); ++i)
     if (usesMuon(parameters[i], config))
-      muonStep(parameters[i], placeOf(master, i), placeOf(gradient, i),
-               placeOf(first, i), learningRate, config);
+      matrices.push_back({placeOf(master, i), placeOf(gradient, i),
+                          placeOf(first, i), parameters[i].stacked});
+  muonStep(matrices, learningRate, config);
 }
 
 void AdamW::zeroGradients() {

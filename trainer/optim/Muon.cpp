@@ -19,47 +19,91 @@ bool usesMuon(const models::Parameter &p, const Config &config) {
          !p.name.ends_with(".learned");
 }
 
-at::Tensor orthogonalized(const at::Tensor &matrix, at::ScalarType type) {
+std::vector<at::Tensor> orthogonalized(const std::vector<at::Tensor> &matrices,
+                                       at::ScalarType type) {
   constexpr double a = 3.4445, b = -4.7750, c = 2.0315, tiny = 1e-7;
   constexpr int iterations = 5;
-  at::Tensor x = (matrix / matrix.norm().clamp_min(tiny)).to(type);
-  const bool tall = x.size(0) > x.size(1);
-  if (tall)
-    x = x.t(); // the smaller product of itself
+  std::vector<at::Tensor> x, transposed(matrices.size());
+  for (const at::Tensor &matrix : matrices) {
+    x.push_back((matrix / matrix.norm().clamp_min(tiny)).to(type));
+    if (matrix.size(0) > matrix.size(1))
+      x.back() = x.back().t(); // the smaller product of itself
+  }
   for (int i = 0; i < iterations; ++i) {
     // a x + (b g + c g g) x as (a + g (b + c g)) x: products that add to a
     // matrix would copy it first.
-    const at::Tensor gram = models::product(x, x.t());
-    at::Tensor factor = gram * c;
-    factor.diagonal().add_(b);
-    factor = models::product(gram, factor);
-    factor.diagonal().add_(a);
-    x = models::product(factor, x);
+    for (size_t k = 0; k < x.size(); ++k)
+      transposed[k] = x[k].t();
+    const std::vector<at::Tensor> grams = models::products(x, transposed);
+    std::vector<at::Tensor> factors;
+    for (const at::Tensor &gram : grams) {
+      factors.push_back(gram * c);
+      factors.back().diagonal().add_(b);
+    }
+    factors = models::products(grams, factors);
+    for (const at::Tensor &factor : factors)
+      factor.diagonal().add_(a);
+    x = models::products(factors, x);
   }
-  return tall ? x.t() : x;
+  for (size_t k = 0; k < x.size(); ++k)
+    if (matrices[k].size(0) > matrices[k].size(1))
+      x[k] = x[k].t();
+  return x;
 }
 
-void muonStep(const models::Parameter &parameter, const at::Tensor &weight,
-              const at::Tensor &gradient, const at::Tensor &momentum,
-              double rate, const Config &config) {
+namespace {
+
+// The matrices whose weights change together, and their Nesterov look-aheads:
+// views of [rows, columns].
+struct Group {
+  std::vector<at::Tensor> weights, aheads;
+  int64_t elements = 0;
+
+  void add(const at::Tensor &weight, const at::Tensor &ahead) {
+    weights.push_back(weight);
+    aheads.push_back(ahead);
+    elements += weight.numel();
+  }
+  void update(double rate, at::ScalarType type);
+};
+
+void Group::update(double rate, at::ScalarType type) {
+  const std::vector<at::Tensor> steps = orthogonalized(aheads, type);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const double rows = double(weights[i].size(0)),
+                 columns = double(weights[i].size(1));
+    weights[i].sub_(steps[i], rate * std::sqrt(std::max(1.0, rows / columns)));
+  }
+  *this = {};
+}
+
+} // namespace
+
+void muonStep(const std::vector<MuonParameter> &parameters, double rate,
+              const Config &config) {
   const at::NoGradGuard noGrad;
-  momentum.lerp_(gradient, 1 - config.muonMomentum);
-  const at::Tensor ahead = gradient.lerp(momentum, config.muonMomentum);
-  weight.mul_(1 - rate * config.weightDecay);
   // fp16 would not hold the powers of small values.
   const at::ScalarType type =
       config.precision == Precision::Fp32 ? at::kFloat : at::kBFloat16;
-  std::vector<int64_t> stacked = parameter.stacked;
-  if (stacked.empty())
-    stacked.push_back(weight.size(0));
-  int64_t first = 0;
-  for (const int64_t rows : stacked) {
-    const double scale =
-        std::sqrt(std::max(1.0, double(rows) / double(weight.size(1))));
-    weight.narrow(0, first, rows)
-        .sub_(orthogonalized(ahead.narrow(0, first, rows), type), rate * scale);
-    first += rows;
+  // Bounds the temporary memory: about five times these elements.
+  constexpr int64_t most = int64_t{4} << 20;
+  Group group;
+  for (const MuonParameter &p : parameters) {
+    p.momentum.lerp_(p.gradient, 1 - config.muonMomentum);
+    const at::Tensor ahead = p.gradient.lerp(p.momentum, config.muonMomentum);
+    p.weight.mul_(1 - rate * config.weightDecay);
+    std::vector<int64_t> stacked = p.stacked;
+    if (stacked.empty())
+      stacked.push_back(p.weight.size(0));
+    int64_t first = 0;
+    for (const int64_t rows : stacked) {
+      group.add(p.weight.narrow(0, first, rows), ahead.narrow(0, first, rows));
+      first += rows;
+    }
+    if (group.elements >= most)
+      group.update(rate, type);
   }
+  group.update(rate, type);
 }
 
 } // namespace tessera::trainer

@@ -5,6 +5,8 @@
 
 #include "models/Transformer.h"
 
+#include <vector>
+
 namespace tessera::trainer {
 
 struct Config;
@@ -14,18 +16,25 @@ struct Config;
 /// what makes gates or compresses.
 bool usesMuon(const models::Parameter &parameter, const Config &config);
 
-/// Five iterations of x <- a x + (b g + c g^2) x with g = x x^T, from the
-/// matrix over its norm, computed in `type`: singular values end between 0.7
-/// and 1.2, so that the result is near U V^T of the matrix U S V^T (Keller
-/// Jordan, "Muon", 2024). [rows, columns], of `type`.
-at::Tensor orthogonalized(const at::Tensor &matrix, at::ScalarType type);
+/// Returns the orthogonal form of each matrix [rows, columns], of `type`: five
+/// iterations of x <- a x + (b g + c g^2) x with g = x x^T, from the matrix
+/// over its norm. Singular values end between 0.7 and 1.2, so that the result
+/// is near U V^T of the matrix U S V^T (Keller Jordan, "Muon", 2024).
+std::vector<at::Tensor> orthogonalized(const std::vector<at::Tensor> &matrices,
+                                       at::ScalarType type);
 
-/// One step for a parameter whose fp32 weights, gradient and momentum are
-/// [rows, columns]: the momentum becomes the running mean of gradients, and the
+/// A parameter that Muon updates: fp32 weights, gradient and momentum, each
+/// [rows, columns]. `stacked` has the rows of each matrix in it; empty: one.
+struct MuonParameter {
+  at::Tensor weight, gradient, momentum;
+  std::vector<int64_t> stacked;
+};
+
+/// One step: each momentum becomes the running mean of gradients, and the
 /// orthogonal form of Nesterov's look-ahead times `rate` and
-/// sqrt(max(1, rows / columns)) is subtracted, of each stacked matrix alone.
-void muonStep(const models::Parameter &parameter, const at::Tensor &weight,
-              const at::Tensor &gradient, const at::Tensor &momentum,
-              double rate, const Config &config);
+/// sqrt(max(1, rows / columns)) is subtracted from each stacked matrix.
+/// Matrices are computed in groups, so that small ones keep all threads busy.
+void muonStep(const std::vector<MuonParameter> &parameters, double rate,
+              const Config &config);
 
 } // namespace tessera::trainer

@@ -31,6 +31,8 @@ std::vector<at::Tensor> productsOf(at::ScalarType type) {
     all.push_back(models::product(a, b));
     all.push_back(models::product(turned, b));
     all.push_back(models::product(a, at::randn({s.n, s.k}).to(type).t()));
+    for (const at::Tensor &one : models::products({a, turned}, {b, b}))
+      all.push_back(one);
   }
   return all;
 }
@@ -47,6 +49,25 @@ TEST(Linear, ProductsAreThoseOfDoublePrecision) {
     EXPECT_TRUE(at::allclose(got.to(at::kDouble), want, 1e-5, 1e-4))
         << s.m << " x " << s.k << " x " << s.n;
   }
+}
+
+TEST(Linear, SeveralProductsAreThoseOfDoublePrecision) {
+  at::manual_seed(3);
+  std::vector<at::Tensor> a, b;
+  for (const Shape &s : shapes) {
+    a.push_back(at::randn({s.m, s.k}));
+    b.push_back(at::randn({s.n, s.k}).t());
+  }
+  const std::vector<at::Tensor> got = models::products(a, b);
+  ASSERT_EQ(got.size(), a.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    const at::Tensor want = at::mm(a[i].to(at::kDouble), b[i].to(at::kDouble));
+    ASSERT_EQ(got[i].sizes(), want.sizes());
+    EXPECT_TRUE(at::allclose(got[i].to(at::kDouble), want, 1e-5, 1e-4)) << i;
+    EXPECT_TRUE(at::equal(got[i], models::products({a[i]}, {b[i]})[0])) << i;
+  }
+  EXPECT_TRUE(models::products({}, {}).empty());
+  EXPECT_THROW(models::products({a[0]}, {}), c10::Error);
 }
 
 TEST(Linear, BitsDoNotDependOnTheNumberOfThreads) {

@@ -151,7 +151,7 @@ TEST(Muon, SingularValuesEndNearOne) {
     for (const auto &[rows, columns] :
          {std::pair{24, 40}, std::pair{40, 24}, std::pair{32, 32}}) {
       const at::Tensor x = at::randn({rows, columns}) * 1e-3;
-      const at::Tensor made = orthogonalized(x, type).to(at::kDouble);
+      const at::Tensor made = orthogonalized({x}, type)[0].to(at::kDouble);
       const at::Tensor values = at::linalg_svdvals(made);
       // The smallest values of a square matrix have not grown to the band yet.
       const int64_t from = rows == columns ? 4 : 0;
@@ -159,9 +159,22 @@ TEST(Muon, SingularValuesEndNearOne) {
       EXPECT_GT(sure.min().item<double>(), 0.6);
       EXPECT_LT(values.max().item<double>(), 1.3);
     }
-  EXPECT_EQ(
-      orthogonalized(at::zeros({3, 4}), at::kFloat).abs().sum().item<float>(),
-      0);
+  const at::Tensor zeros = orthogonalized({at::zeros({3, 4})}, at::kFloat)[0];
+  EXPECT_EQ(zeros.abs().sum().item<float>(), 0);
+}
+
+// The group of a matrix does not change its bits.
+TEST(Muon, MatricesOfAGroupAreIndependent) {
+  at::manual_seed(4);
+  std::vector<at::Tensor> all;
+  for (const auto &[rows, columns] :
+       {std::pair{24, 40}, std::pair{300, 20}, std::pair{1, 7}})
+    all.push_back(at::randn({rows, columns}));
+  const std::vector<at::Tensor> together = orthogonalized(all, at::kFloat);
+  for (size_t i = 0; i < all.size(); ++i)
+    EXPECT_TRUE(at::equal(together[i], orthogonalized({all[i]}, at::kFloat)[0]))
+        << i;
+  EXPECT_TRUE(orthogonalized({}, at::kFloat).empty());
 }
 
 // The blocks' matrices, and no other; the others' updates are AdamW's bits.
