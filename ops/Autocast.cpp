@@ -1,4 +1,4 @@
-// ops/Autocast.cpp - the ops under torch.autocast.
+// ops/Autocast.cpp - autocast rules (torch.autocast) of the ops.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/autocast_mode.h>
@@ -24,7 +24,7 @@ bool isOperand(std::string_view name) {
 }
 bool isFilter(std::string_view name) { return name.ends_with("_filter"); }
 
-// Runs the op without autocast, on arguments that `cast` converts.
+// Runs the op with autocast disabled, on arguments that `cast` converts.
 template <c10::DeviceType device, typename Cast>
 void withArguments(const c10::OperatorHandle &op, torch::jit::Stack *stack,
                    const Cast &cast) {
@@ -49,7 +49,8 @@ void narrowOperands(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
       });
 }
 
-// The branches of a gated sum may have different types.
+// Converts the branches of a gated sum to one type; under autocast their types
+// may differ.
 template <c10::DeviceType device>
 void widenBranches(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const size_t first = stack->size() - op.schema().arguments().size();

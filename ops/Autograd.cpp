@@ -1,4 +1,4 @@
-// ops/Autograd.cpp - autograd kernels of ops without a gradient.
+// ops/Autograd.cpp - autograd kernels of ops that are not differentiable.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -28,14 +28,14 @@ bool anyRequiresGrad(const c10::OperatorHandle &op,
   return false;
 }
 
-// Ops whose results carry no gradient by definition (indices, ranges).
+// Runs an op whose results have no gradient by definition (indices, ranges).
 void withoutGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
                      torch::jit::Stack *stack) {
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
-// Runs an op without a gradient below autograd, and rejects its differentiation
-// (double backward).
+// Runs an op that has no gradient below autograd. Differentiating its results
+// (double backward) is an error.
 void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
                     torch::jit::Stack *stack) {
   if (at::GradMode::is_enabled() && anyRequiresGrad(op, *stack))

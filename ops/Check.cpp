@@ -1,4 +1,4 @@
-// ops/Check.cpp - checks the arguments of the ops; messages tell the user what
+// ops/Check.cpp - argument checks of the ops. Each message tells the user what
 // to pass.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -179,7 +179,8 @@ void checkCompressed(const char *op, const at::Tensor &cuSeqlens,
 }
 
 at::Tensor unitLast(const at::Tensor &tensor) {
-  // Kernels multiply strides with rows of one tile (at most 128) in 32 bits.
+  // Kernels multiply a stride by a row index of one tile (at most 128) in 32
+  // bits.
   constexpr int64_t largest = int64_t{1} << 24;
   bool fits = tensor.dim() == 0 || tensor.stride(-1) == 1;
   for (int64_t stride : tensor.strides())

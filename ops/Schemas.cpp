@@ -1,11 +1,11 @@
-// ops/Schemas.cpp - the public ops (namespace tessera) and the internal ones
-// (tessera_internal).
+// ops/Schemas.cpp - schemas of the public ops (namespace tessera) and of the
+// internal ops (tessera_internal).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <torch/library.h>
 
 // Every op takes packed tokens with cu_seqlens (int32 [B+1]); max_seqlen is the
-// longest sequence. docs/torch-ops.md explains the arguments.
+// length of the longest sequence. docs/torch-ops.md explains the arguments.
 TORCH_LIBRARY(tessera, m) {
   m.def("launch(str file, str kernel, Tensor(a!)[] tensors, Scalar[] scalars, "
         "SymInt[] grid, "
@@ -60,8 +60,8 @@ TORCH_LIBRARY(tessera, m) {
         "selected, int initial_blocks=1, int local_blocks=2, float? "
         "scale=None, bool "
         "general_overlap=False) -> (Tensor indices, Tensor scores)");
-  // nsa_compressed_attention and nsa_select in one launch where a device has
-  // it.
+  // Computes nsa_compressed_attention and nsa_select in one launch on devices
+  // that have a kernel for both.
   m.def("nsa_compressed_selection(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
         "cu_seqlens, Tensor cu_cmp, SymInt max_seqlen, int block_length, int "
         "block_stride, int selection_length, int selected, int "
@@ -71,8 +71,9 @@ TORCH_LIBRARY(tessera, m) {
         "selection_length) "
         "-> Tensor");
 
-  // Which blocks a query attends to. `lists`: 1, one for each key head or one
-  // for each query head. indices: int32 [lists, T, top], ascending, then -1.
+  // The ops that follow select the blocks to which a query attends. `lists`: 1,
+  // one for each key head, or one for each query head. indices: int32 [lists,
+  // T, top], ascending, padded with -1.
   m.def("pooled_select(Tensor q, Tensor k, Tensor cu_seqlens, SymInt "
         "max_seqlen, int block, int top, *, int lists, int first=0, int "
         "local=1, str pool=\"mean\") -> Tensor");
@@ -99,8 +100,8 @@ TORCH_LIBRARY(tessera, m) {
         "SymInt max_seqlen, "
         "int selection_length, float? scale=None) -> (Tensor, Tensor, Tensor)");
 
-  // Any selection of blocks, with a window, a sink and a second stream of keys
-  // in one softmax.
+  // Attention to any selection of blocks, with a window, a sink and a second
+  // stream of keys in one softmax.
   m.def("selected_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
         "SymInt max_seqlen, Tensor indices, int block, *, int window=0, "
         "Tensor? sink=None, Tensor? extra_k=None, Tensor? extra_v=None, "
@@ -114,8 +115,8 @@ TORCH_LIBRARY(tessera, m) {
         "extra_stride=1, float? scale=None) -> (Tensor, Tensor, Tensor, "
         "Tensor, Tensor, Tensor)");
 
-  // nsa_selected_attention in two steps: the lists of tiles of tokens, then
-  // attention.
+  // nsa_selected_attention in two steps: the first op lists the blocks of each
+  // tile of tokens, the second computes attention.
   m.def("nsa_block_lists(Tensor indices, Tensor cu_seqlens, SymInt max_seqlen, "
         "int selection_length, int group) -> (Tensor lists, Tensor counts)");
   m.def("nsa_listed_attention(Tensor q, Tensor k, Tensor v, Tensor indices, "
@@ -174,11 +175,11 @@ TORCH_LIBRARY(tessera, m) {
         "scale=None) -> "
         "(Tensor, Tensor, Tensor)");
 
-  // Attention by a pattern's file. learned: [learned numbers, Hq];
-  // per_sequence: int32 [values, sequences]. indices and index_loss are empty
-  // where the pattern does not select, or has no indexer. A pattern with
-  // streams takes the heads of their keys and values one stream after another;
-  // lse is empty where each stream has a gate.
+  // Attention that a pattern's file defines. learned: [learned numbers, Hq];
+  // per_sequence: int32 [values, sequences]. indices is empty if the pattern
+  // does not select, index_loss if it does not have an indexer. For a pattern
+  // with streams, k and v hold the heads of one stream after another; lse is
+  // empty if each stream has a gate.
   m.def("attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, SymInt "
         "max_seqlen, str pattern, str params=\"\", *, Tensor? learned=None, "
         "Tensor? per_sequence=None, Tensor? index_q=None, Tensor? "
@@ -228,10 +229,11 @@ TORCH_LIBRARY(tessera, m) {
         "first_position=0, bool inverse=False) -> Tensor");
 }
 
-// What the Python package and the trainer call. These ops may change in every
-// version; docs/torch-ops.md names them without a promise.
+// Ops that only the Python package and the trainer call. They may change in
+// every version; docs/torch-ops.md lists them without a promise.
 TORCH_LIBRARY(tessera_internal, m) {
-  // A kernel given as text, and its launch: tessera.jit of the Python package.
+  // Compiles a kernel given as text, and launches it: tessera.jit of the Python
+  // package.
   m.def("jit_kernel(str path, str text, str kernel, str order, str constexprs, "
         "str options) -> int");
   m.def("jit_launch(int kernel, Tensor(a!)[] tensors, Scalar[] scalars, int x, "
@@ -239,7 +241,7 @@ TORCH_LIBRARY(tessera_internal, m) {
   m.def("jit_prepare(int kernel, Tensor[] tensors, Scalar[] scalars) -> ()");
   m.def("jit_describe(int kernel, Tensor[] tensors, Scalar[] scalars) -> str");
 
-  // Threads of the CPU, and products on them.
+  // Number of CPU threads, and matrix products that run on them.
   m.def("own_threads(int count) -> ()");
   m.def("product(Tensor a, Tensor b) -> Tensor");
   m.def("products(Tensor[] a, Tensor[] b) -> Tensor[]");

@@ -33,18 +33,19 @@ void applyArguments(Launch &launch, const Attention &a, const Branch &branch) {
 
 namespace {
 
-// Sets the tiles of a backward kernel whose other constants are set.
+// Sets the tile sizes of a backward kernel. All other constants are set
+// already.
 void applyTiles(Launch &launch, const Attention &a, const Branch &branch,
                 bool keys) {
   if (!branch.ownTiles && !isHeavy(a))
     return;
-  bool rowsGiven = a.group > kLeastTileRows; // by wholeTokens
+  bool rowsGiven = a.group > kLeastTileRows; // set by wholeTokens
   for (const auto &[name, value] : branch.constants)
     rowsGiven |= std::string_view(name) == "BM";
   setTiles(launch, wideTiles(a, keys), rowsGiven);
 }
 
-// Kernels over tiles of BM / G tokens.
+// Runs a kernel that is tiled over BM / G tokens.
 void runTokenTiles(Launch &launch, const Attention &a) {
   const int64_t tokens = launch.tile("BM") / a.group;
   launch.run(tileCount(a.tokens, tokens, a.sequences), a.keyHeads);
@@ -84,16 +85,16 @@ void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven) {
 }
 
 Constants wideTiles(const Attention &a, bool keys) {
-  constexpr int64_t wide = 128; // columns of keys; wider ones spill
-  // 80 rows of 2 KiB for heads of 256: 160 of the 163 KiB of a block on sm_80.
-  // A kernel tiled over rows holds one tile of keys.
+  constexpr int64_t wide = 128; // columns of keys; wider tiles spill
+  // Heads of 256 need 80 rows of 2 KiB: 160 of the 163 KiB of shared memory of
+  // a block on sm_80. A kernel tiled over rows holds one tile of keys.
   if (isHeavy(a))
     return {{"BM", 32}, {"BN", keys && a.group > kLeastTileRows ? 16 : 32}};
   if (a.keyDim <= wide || a.group > kLeastTileRows || takesCpuKernels(a.q))
     return {};
   if (!keys)
     return {{"BM", 64}, {"BN", 64}};
-  // If 16 rows are complete tokens without idle rows.
+  // True if 16 rows hold complete tokens without idle rows.
   if (16 % a.group == 0)
     return {{"BM", 16}, {"BN", 64}};
   return {{"BM", 64}, {"BN", 32}};
@@ -261,8 +262,8 @@ void attentionDelta(const Attention &a, const at::Tensor &gradO,
   launch.padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
   launch.run(ceilDiv(a.tokens, launch.tile("BT")), a.queryHeads);
-  // With s the scores and P their softmax, d lse / d s = P: it enters the score
-  // gradient P * (dP - delta) as a smaller delta.
+  // With scores s and P = softmax(s), d lse / d s = P. The gradient of lse
+  // therefore reduces delta in the score gradient P * (dP - delta).
   if (gradLse)
     rows.sub_(byTokens(*gradLse));
 }

@@ -1,5 +1,5 @@
-// ops/attention/BlockPasses.cpp - the forward pass and dq of selected blocks by
-// programs that visit blocks with the tokens that selected them.
+// ops/attention/BlockPasses.cpp - the forward pass and dq of selected blocks.
+// Each program visits blocks together with the tokens that selected them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/BlockPasses.h"
@@ -19,8 +19,9 @@ constexpr const char *file = "kernels/nsa/select_blocks.py";
 
 constexpr int64_t kFewHeads = 2;
 
-// Tokens of a program: enough that each block has on average kListedTokens of
-// them, if selections differ, and a multiple of a tile of the inverse index.
+// Number of tokens of a program. If all selections differ, each block has on
+// average kListedTokens of them. A power of two, so it is a multiple of a tile
+// of the inverse index.
 constexpr int64_t kListedTokens = 64, kLeastSpan = 256, kMostSpan = 1 << 20;
 
 int64_t spanOf(const Attention &a, const Selection &of) {

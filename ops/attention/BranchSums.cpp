@@ -25,7 +25,8 @@ void chunkArguments(Launch &launch, const ListChunks &chunks) {
   launch.constant("CHUNK", chunks.chunk);
 }
 
-// The names of sums and gradients differ if both branches are summed.
+// Adds the tensors of partial sums. If one kernel sums both branches, their
+// names differ by branch.
 void partArguments(Launch &launch, const CompressedParts &parts,
                    const char *sums, const char *dk, const char *dv) {
   launch.tensor(sums, parts.part).rows(dk, parts.dk).rows(dv, parts.dv);

@@ -1,4 +1,4 @@
-// ops/attention/Combine.cpp - gates and the gated sum of the three branches.
+// ops/attention/Combine.cpp - gates, and the gated sum of the three branches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -39,7 +39,8 @@ void check(const char *op, const Tensor &cmp, const Tensor &sel,
   TESSERA_CHECK(tau > 0, op, "tau is ", tau, " and must be positive");
 }
 
-// The kernels take one pair of strides for all three branches.
+// Makes the three branches share one pair of strides, because the kernels take
+// only one.
 void shareStrides(Tensor &cmp, Tensor &sel, Tensor &win) {
   if (cmp.stride(2) == 1 && cmp.strides() == sel.strides() &&
       cmp.strides() == win.strides())

@@ -30,7 +30,7 @@ Tensor forward(const Tensor &x, const MaybeTensor &weight,
                    "total_cmp", totalCmp);
   const Tensor input = unitLast(x);
   const Tensor filter =
-      weight ? weight->contiguous() : input; // not read for the mean
+      weight ? weight->contiguous() : input; // unused for the mean
   Tensor out = at::empty({totalCmp, x.size(1), x.size(2)}, x.options());
   const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/compress_fwd.py", "compress_fwd");
@@ -61,7 +61,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradOut, const Tensor &x,
   const Tensor input = unitLast(x),
                grad = unitLast(gradOut.to(x.scalar_type()));
   const Tensor filter =
-      weight ? weight->contiguous() : grad; // not read for the mean
+      weight ? weight->contiguous() : grad; // unused for the mean
   Tensor dx = at::empty(x.sizes(), x.options());
   const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/compress_bwd.py", "compress_bwd_dx");
@@ -142,7 +142,7 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   checkBlocks(op, length, stride);
   checkInt32(op, "cu_seqlens", cuSeqlens);
   checkRank(op, "cu_seqlens", cuSeqlens, 1);
-  // Computed on the tensor's device, without a copy to the host.
+  // Computes on the tensor's device, without a copy to the host.
   Tensor out = at::zeros(cuSeqlens.sizes(), cuSeqlens.options());
   const Tensor tokens = cuSeqlens.diff();
   const Tensor blocks =
@@ -151,7 +151,7 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   return out;
 }
 
-// Returns the same without waiting for the lengths.
+// Returns the same on a GPU, without waiting for the lengths.
 Tensor offsetsOnDevice(const Tensor &cuSeqlens, int64_t length,
                        int64_t stride) {
   const char *op = "compressed_offsets";

@@ -20,7 +20,7 @@ using MaybeTensor = std::optional<Tensor>;
 
 constexpr const char *pairName = "nsa_compress_pair";
 
-// Checks what checkCompression() does not check.
+// Checks the arguments that checkCompression() does not check.
 void checkPair(const Tensor &k, const Tensor &v, const MaybeTensor &filter,
                int64_t length) {
   checkRank(pairName, "v", v, 3);

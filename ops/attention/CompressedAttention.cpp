@@ -57,7 +57,8 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
                             maxSeqlen, length, stride, scale);
   const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
   if (takesOrderedBackward(a, compressedPartCount(a))) {
-    // Early tokens attend to no compressed ones.
+    // Early tokens attend to no compressed token, so no program writes their
+    // sum.
     const Tensor sum = emptyQuerySum(a).zero_();
     const CompressedParts made =
         orderedCompressedGradients(a, cuCmp, length, stride, rows, sum);
@@ -95,7 +96,7 @@ using Function =
 TESSERA_AUTOGRAD_OP(Compressed::name, forward, meta, Function::call);
 TESSERA_OP(Compressed::backwardName, backward, metaBack);
 
-// Memory for the parts of dk and dv; these are undefined.
+// Allocates the partial sums of dk and dv; leaves dk and dv undefined.
 CompressedParts emptyParts(const Attention &a, const Tensor &cuCmp,
                            const RowGradient &rows) {
   CompressedParts made;
@@ -107,7 +108,7 @@ CompressedParts emptyParts(const Attention &a, const Tensor &cuCmp,
   return made;
 }
 
-// Of a kernel by tiles of compressed tokens.
+// Returns the arguments of a kernel that is tiled over compressed tokens.
 Branch keyBranch(const CompressedParts &made, int64_t length, int64_t stride) {
   Branch branch{{{"L", length}, {"STRIDE", stride}, {"SPAN", kPartTokens}}};
   branch.tensors = {{"CU_CMP", made.cuCmp}, {"PART", made.part}};
@@ -120,7 +121,7 @@ Branch keyBranch(const CompressedParts &made, int64_t length, int64_t stride) {
 } // namespace
 
 int64_t compressedPartCount(const Attention &a) {
-  // A CPU has few processors, which complete tiles of keys keep busy.
+  // A CPU has few cores, and complete tiles of keys keep them busy.
   return takesCpuKernels(a.q) ? 1 : compressedPartsOnGpu(a.maxSeqlen);
 }
 

@@ -1,5 +1,6 @@
-// ops/attention/CompressedSelection.cpp - attention over compressed tokens and
-// the blocks it selects: of packed sequences, and of one token over a cache.
+// ops/attention/CompressedSelection.cpp - attention over compressed tokens, and
+// the blocks that it selects: for packed sequences, and for one token over a
+// cache.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -21,15 +22,15 @@ constexpr const char *name = "nsa_compressed_selection";
 constexpr const char *decodeName = "decode_compressed";
 
 // Returns the number of programs, each of which visits tiles of all heads and
-// has separate block sums. Two per multiprocessor, so that all run concurrently
-// and their scratch memory stays small. Without a GPU, assumes an A100's
-// multiprocessors.
+// has separate block sums. Two per multiprocessor all run concurrently and need
+// little scratch memory. Without a GPU, assumes an A100's multiprocessors.
 int64_t programsOf(const Tensor &q) {
   const int64_t multiprocessors = multiprocessorsOf(q);
   return 2 * (multiprocessors > 0 ? multiprocessors : 108);
 }
 
-// Later blocks that a compressed token reaches into, at most.
+// Returns the largest number of later blocks into which a compressed token
+// extends.
 int64_t reach(const SelectionSizes &o) {
   const int64_t latest = o.selectionLength % o.stride == 0
                              ? o.selectionLength - o.stride
@@ -37,13 +38,13 @@ int64_t reach(const SelectionSizes &o) {
   return (latest + o.length - 1) / o.selectionLength;
 }
 
-// Writes indices, int32 [Hkv, T, n]. `ahead` tokens of every sequence stand
-// before its first query; no sequence has more than `blocks` blocks.
+// Writes indices, int32 [Hkv, T, n]. `ahead` tokens of every sequence precede
+// its first query; no sequence has more than `blocks` blocks.
 std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
                                  const SelectionSizes &o, int64_t blocks,
                                  int64_t ahead, const Tensor &indices) {
   const Tensor out = a.emptyOutput(), lse = a.emptyRows();
-  const Tensor noScores = at::empty({4}, lse.options()); // STORE = 0
+  const Tensor noScores = at::empty({4}, lse.options()); // not written
   // The tiles of wide fp32 heads must fit into the shared memory of sm_80.
   const bool heavy = isHeavy(a);
   Launch launch("kernels/nsa/cmp_select_fwd.py", "cmp_select_fwd",
@@ -76,8 +77,8 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
   return {out, byHeads(lse)};
 }
 
-// By the ops that do one thing each: an op that selects nothing does not need
-// the sums of blocks.
+// Fallback: runs the separate ops. An op that selects nothing does not need the
+// sums of blocks.
 Triple separate(const Attention &a, const Tensor &cuCmp,
                 const SelectionSizes &o) {
   static const auto attention = findOp<std::tuple<Tensor, Tensor>(
@@ -138,14 +139,14 @@ int64_t rowsApart(const Tensor &x) {
   return x.stride(0) / x.stride(2);
 }
 
-// The cache's memory as packed tokens [rows, Hkv, size].
+// Returns the cache's memory as packed tokens [rows, Hkv, size].
 Tensor packedRows(const Tensor &x) {
   const int64_t rows = (x.size(0) - 1) * rowsApart(x) + x.size(2);
   return x.as_strided({rows, x.size(1), x.size(3)},
                       {x.stride(2), x.stride(1), 1});
 }
 
-// Checked inputs, and where each sequence of the cache begins, in rows.
+// Returns the checked inputs, and the first row of each sequence of the cache.
 std::pair<Attention, Tensor> checkDecode(const Tensor &q, Tensor k, Tensor v,
                                          const SelectionSizes &sizes,
                                          int64_t position,
@@ -173,7 +174,7 @@ std::pair<Attention, Tensor> checkDecode(const Tensor &q, Tensor k, Tensor v,
     v = v.contiguous();
   }
   const Tensor each =
-      at::arange(q.size(0) + 1, q.options().dtype(at::kInt)); // a token each
+      at::arange(q.size(0) + 1, q.options().dtype(at::kInt)); // 1 token each
   return {
       checkAttention(op, q, packedRows(k), packedRows(v), each, 1, scale, true),
       each * rowsApart(k)};

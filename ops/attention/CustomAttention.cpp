@@ -22,7 +22,8 @@ struct Custom {
 };
 constexpr const char *opName = Custom::name;
 
-// The tensors of one's own: [T, n, H*G] fp32, one of them for each name.
+// Adds the learned tensors of a user's kernels, one slice of [T, n, Hq] fp32
+// for each name.
 void addLearned(NamedTensors &tensors, const CustomKernels &kernels,
                 const Attention &a, const MaybeTensor &learned,
                 const std::string &prefix = "") {
@@ -44,7 +45,7 @@ void addLearned(NamedTensors &tensors, const CustomKernels &kernels,
     tensors[prefix + names[i]] = learned->select(1, int64_t(i));
 }
 
-// Values of the sequences: int32 [n, B], one of them for each name.
+// Adds the values of the sequences, one row of int32 [n, B] for each name.
 void addSequences(NamedTensors &tensors, const CustomKernels &kernels,
                   const Attention &a, const MaybeTensor &values) {
   const auto &names = kernels.perSequence;
@@ -60,7 +61,7 @@ void addSequences(NamedTensors &tensors, const CustomKernels &kernels,
     tensors[names[i]] = values->select(0, int64_t(i)).contiguous();
 }
 
-// LSE and DELTA as these kernels take them: fp32 [Hq, T].
+// Allocates LSE or DELTA in the layout of these kernels: fp32 [Hq, T].
 Tensor byHeadsContiguous(const Attention &a) {
   return at::empty({a.queryHeads, a.tokens}, a.q.options().dtype(at::kFloat));
 }
@@ -96,9 +97,9 @@ forward(const Tensor &q, const Tensor &k, const Tensor &v,
   return {o, lse};
 }
 
-// Adds DK and DV to the tensors, by one kernel where the shapes and the
-// machine's processors allow it. The rounding of one kernel differs from that
-// of two; neither depends on the number of threads.
+// Adds DK and DV to the tensors. One kernel computes both if the shapes and the
+// machine's processors allow it. One kernel rounds differently from two;
+// neither result depends on the number of threads.
 void launchBackward(const CustomKernels &kernels, const Attention &a,
                     NamedTensors &tensors) {
   const int64_t shares = kernels.onePass ? attentionShares(a) : 0;
@@ -156,7 +157,8 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
     attentionDelta(a, dout, o, gradLse, byTokens(delta));
     tensors["DELTA"] = delta;
   }
-  // The gradient has the strides of the tensor: kernels know only one of them.
+  // The gradient needs the strides of the tensor, because the kernels take one
+  // set of strides for both.
   const MaybeTensor given =
       learned ? MaybeTensor(learned->contiguous()) : std::nullopt;
   const MaybeTensor gradient =

@@ -1,5 +1,5 @@
-// ops/attention/CustomKernels.cpp - attention kernels of a user's file, bound
-// by the names of their parameters.
+// ops/attention/CustomKernels.cpp - attention kernels of a user's file;
+// arguments are bound by the names of the parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/CustomKernels.h"
@@ -29,8 +29,8 @@ const std::vector<std::string> &tensorNames() {
   return names;
 }
 
-// Sizes that a kernel may take as constexprs. DP covers D by itself in a kernel
-// without DT.
+// Returns the sizes that a kernel may take as constexprs. In a kernel without
+// DT, DP alone covers D.
 Constexprs sizesOf(const NamedKernel &kernel, const Attention &a) {
   const HeadSlices key = kernel.has("DT")
                              ? headSlices(a.keyDim)
@@ -81,16 +81,16 @@ NamedKernel named(const std::string &file, const std::string &name,
   NamedKernel result{Kernel::fromFile(file, name), describeKernel(file, name)};
   checkParameters(result, learned, perSequence);
   if (!result.description->info.hints.grid)
-    gridOf(*result.description, {}); // says how to write the hint
+    gridOf(*result.description, {}); // throws an error that explains the hint
   return result;
 }
 
-// True if the kernel computes all gradients in one pass, in shares.
+// True if the kernel computes all gradients in one pass, as partial sums.
 bool takesShares(const std::string &file, const std::string &name) {
   return describeKernel(file, name)->has("shares");
 }
 
-// Kernels of the backward pass less one that takes shares.
+// Returns the kernels of the backward pass, except one that takes shares.
 std::vector<std::string> backwardNames(const std::string &file,
                                        const std::string &wanted) {
   if (wanted.empty())
@@ -159,8 +159,9 @@ Constexprs parseConstants(const std::string &text) {
   return result;
 }
 
-// No name twice, and none that means something already. `argument` is that of
-// the op; `taken` has the names so far and gets these.
+// Checks that no name appears twice and that no name has a meaning already.
+// `argument` is the op's argument; `taken` holds the earlier names and receives
+// these.
 void checkNames(const std::string &argument,
                 const std::vector<std::string> &names,
                 std::vector<std::string> &taken) {
@@ -180,7 +181,8 @@ void checkNames(const std::string &argument,
   }
 }
 
-// Every constant is a constexpr of some kernel, and none of those we set.
+// Checks that every constant is a constexpr of some kernel, and that it is not
+// one of those that we set.
 void checkConstants(const CustomKernels &kernels) {
   std::vector<std::string> known;
   const auto add = [&](const NamedKernel &kernel) {
@@ -226,7 +228,7 @@ const language::Value *defaultOf(const CustomKernels &kernels,
   return nullptr;
 }
 
-// Gives constants the types of the defaults: 30 becomes 30.0. A kernel that was
+// Converts constants to the types of their defaults: 30 becomes 30.0. A kernel
 // derived for integers may be wrong for a float.
 void fitToDefaults(CustomKernels &kernels) {
   for (auto &[name, value] : kernels.constants) {
@@ -378,7 +380,7 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
        kernel.kernel.configuration(args, given, options))
     if (const int64_t *number = std::get_if<int64_t>(&value))
       seen[name] = *number;
-  // A tile of a pattern's kernel contains the heads of a token.
+  // A row tile of a pattern's kernel must contain all heads of a token.
   if (const auto rows = seen.find("BM");
       derived && rows != seen.end() && rows->second < a.group)
     given["BM"] = rows->second = nextPowerOfTwo(a.group);

@@ -1,5 +1,5 @@
-// ops/attention/DecodeAttention.cpp - attention of one token a sequence over a
-// cache, its keys split among programs.
+// ops/attention/DecodeAttention.cpp - attention of one token per sequence over
+// a cache, whose keys are split among programs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -24,11 +24,13 @@ using Pair = std::tuple<Tensor, Tensor>;
 constexpr const char *name = "decode_attention";
 constexpr const char *file = "kernels/nsa/decode.py";
 
-// Keys of a step; steps of a share at least, and shares at most. They go by the
-// number of keys alone: the same cache gives the same bits on every device.
+// Keys of a step, the minimum number of steps of a share, and the maximum
+// number of shares. The split depends only on the number of keys, so the same
+// cache gives the same bits on every device.
 constexpr int64_t kStepKeys = 64, kLeastSteps = 4, kMostShares = 64;
 
-// Steps of each share, for `splits` shares or as many as suit so many steps.
+// Returns the number of steps of each share, for `splits` shares or, if
+// `splits` is 0, for the number of shares that fits `steps`.
 int64_t shareSteps(int64_t steps, int64_t splits) {
   if (splits == 0)
     splits = std::clamp<int64_t>(steps / kLeastSteps, 1, kMostShares);
@@ -54,7 +56,8 @@ void check(const Tensor &q, const Tensor &k, const Tensor &v, int64_t first,
              "[sequences, key heads, selected]");
 }
 
-// The keys of a row may lie apart, those of a token may not.
+// Returns x with the elements of a row adjacent. The row stride may be
+// arbitrary.
 Tensor unitRows(const Tensor &x) {
   return x.stride(3) == 1 ? x : x.contiguous();
 }

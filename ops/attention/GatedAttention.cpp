@@ -1,5 +1,5 @@
 // ops/attention/GatedAttention.cpp - the three branches over compressed tokens
-// and their gated sum, one node for autograd.
+// and their gated sum, as one autograd node.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -17,7 +17,7 @@ using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
 constexpr const char *name = "nsa_gated_attention";
 
-// The arguments of the op in the order of its schema.
+// Arguments of the op, in the order of its schema.
 struct Inputs {
   const Tensor &q, &kCmp, &vCmp, &kSel, &vSel, &kWin, &vWin, &gateLogits;
   const Tensor &cuSeqlens, &cuCmp;
@@ -34,7 +34,7 @@ constexpr size_t numArguments = 21;
 struct Outputs {
   Tensor out, indices, gates;
   Pair cmp, sel, win;             // o and lse
-  MaybeTensor lists, counts = {}; // none where kernels take no lists
+  MaybeTensor lists, counts = {}; // empty if kernels take no lists
 };
 
 Pair selectedBranch(const Inputs &in, Outputs &to) {
@@ -60,8 +60,8 @@ Pair selectedBranch(const Inputs &in, Outputs &to) {
                      in.cuSeqlens, in.maxSeqlen, in.selectionLength, in.scale);
 }
 
-// Calls the ops through the dispatcher, so that meta tensors work by way of
-// theirs.
+// Calls the ops through the dispatcher, so that meta tensors reach the meta
+// kernels of these ops.
 Outputs runStages(const Inputs &in) {
   static const auto compressed = findOp<Triple(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
@@ -168,7 +168,8 @@ struct Function : torch::autograd::Function<Function> {
   }
 };
 
-// The kernels that torch registers. `Argument` are the types of the schema.
+// The kernels that are registered with torch. `Argument` are the types of the
+// schema.
 template <typename... Argument>
 struct Kernels {
   static_assert(sizeof...(Argument) == numArguments);

@@ -1,5 +1,5 @@
-// ops/attention/GatedBackward.cpp - the backward pass of nsa_gated_attention:
-// no scaled copies of the output's gradient, one dq.
+// ops/attention/GatedBackward.cpp - the backward pass of nsa_gated_attention.
+// It makes no scaled copies of the output's gradient and has one dq.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Register.h"
@@ -19,19 +19,19 @@ using Gradients =
 
 constexpr const char *name = "nsa_gated_attention_backward";
 
-// What the branches' backwards take, and the gradient of the gates' logits.
+// Inputs of the branches' backward passes, and the gradient of the gate logits.
 struct GatedRows {
   RowGradient branches[3];
   Tensor logits;
 };
 
-// outputs: [T, Hq, E] each; lses: fp32 [Hq, T], as the ops return them; grad:
-// as outputGradient() gives it.
+// outputs: [T, Hq, E] each. lses: fp32 [Hq, T], as the ops return them. grad:
+// the result of outputGradient().
 GatedRows gateRows(const Attention &a, const Tensor &grad,
                    at::TensorList outputs, at::TensorList lses,
                    const Tensor &gates, const Tensor &logits,
                    c10::string_view mode, double tau) {
-  constexpr int64_t aligned = 16; // each branch's rows begin so
+  constexpr int64_t aligned = 16; // elements; alignment of each branch's rows
   const int64_t count = a.tokens * a.queryHeads;
   const int64_t plane = ceilDiv(count, aligned) * aligned;
   const auto options = a.q.options().dtype(at::kFloat);
@@ -66,7 +66,7 @@ Attention checkBranch(const Tensor &q, const Tensor &k, const Tensor &v,
   return checkAttention(name, q, k, v, cuSeqlens, maxSeqlen, scale, compressed);
 }
 
-// pairs: k and v of compression, selection and window. lists: none, or the
+// pairs: k and v of compression, selection and window. lists: empty, or the
 // block lists and their counts.
 Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
                    const Tensor &logits, const Tensor &gates,
@@ -107,8 +107,9 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
                                   lses, gates, logits, mode, tau);
   Tensor dkWin, dvWin, dq;
   CompressedParts parts;
-  // Each branch adds to what the one before left in dq. In one launch the
-  // window's comes first: each token attends to a key.
+  // Each branch adds to the dq of the branch before it. With ordered backward
+  // kernels the window's launch comes first: each token attends to a key there,
+  // so the launch initializes every row of dq.
   const bool ordered = window > 0 && takesOrderedBackward(win) &&
                        takesOrderedBackward(cmp, compressedPartCount(cmp));
   if (ordered) {
@@ -126,7 +127,8 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
   const auto none = [](const Tensor &k, const Tensor &v) {
     return std::tuple(at::zeros_like(k), at::zeros_like(v));
   };
-  // The launch that adds up the selected branch's chunks adds up the parts.
+  // The launch that sums the selected branch's chunks also sums these partial
+  // sums.
   const bool selects = indices.size(2) > 0 && cmp.tokens > 0;
   if (!selects && parts.parts > 1)
     addParts(cmp, parts);

@@ -17,7 +17,7 @@ using at::Tensor;
 
 constexpr const char *file = "kernels/nsa/joint.py";
 
-// Writes one stream's o and lse.
+// Writes o and lse of one stream.
 void streamForward(const KeyStreams &s, int stream, const Output &to) {
   if (stream == 0 && s.selects())
     return selectedForward(s.listed, s.selection, {}, to);
@@ -32,7 +32,7 @@ void streamForward(const KeyStreams &s, int stream, const Output &to) {
 
 Output merge(const KeyStreams &s) {
   const Attention &a = s.attention;
-  constexpr int64_t aligned = 16; // each stream's tensors begin so
+  constexpr int64_t aligned = 16; // elements; alignment of each stream
   const auto round = [](int64_t n) { return ceilDiv(n, aligned) * aligned; };
   const int64_t heads = a.tokens * a.queryHeads, rows = round(heads);
   const int64_t plane = round(heads * a.valueDim);
@@ -57,7 +57,8 @@ Output merge(const KeyStreams &s) {
   return to;
 }
 
-// The joint rows of a softmax with a sink, and the gradient of the sink.
+// Returns the rows for the joint softmax with a sink, and the gradient of the
+// sink.
 std::tuple<RowGradient, Tensor> sinkRows(const KeyStreams &s,
                                          const Tensor &gradO,
                                          const std::optional<Tensor> &gradLse,
@@ -87,7 +88,8 @@ std::tuple<RowGradient, Tensor> sinkRows(const KeyStreams &s,
   return {{grad, total, delta}, sum};
 }
 
-// The sum of what the streams leave for k or v, in the type of the tensor.
+// Returns the sum of the streams' gradients of k or v, in the type of `like`.
+// An undefined gradient is zero.
 Tensor addStreams(const Tensor &a, const Tensor &b, const Tensor &like) {
   if (!a.defined() && !b.defined())
     return at::zeros(like.sizes(), like.options());
@@ -96,7 +98,8 @@ Tensor addStreams(const Tensor &a, const Tensor &b, const Tensor &like) {
   return a.add(b).to(like.scalar_type());
 }
 
-// Lists of small blocks become lists of super-blocks, which takes a launch.
+// Converts lists of small blocks to lists of super-blocks, which takes a
+// launch.
 KeyStreams prepared(const KeyStreams &streams) {
   KeyStreams s = streams;
   if (s.selects() && !s.selection.kernels &&
@@ -152,7 +155,7 @@ StreamGradients streamsBackward(const KeyStreams &s, const at::Tensor &gradO,
     std::tie(rows, to.sink) = sinkRows(s, gradO, gradLse, o, lse);
   else
     rows = rowGradient(a, gradO, gradLse, o, lse);
-  // Several streams add to dq, dk and dv: in fp32, rounded once.
+  // Several streams add to dq, dk and dv: the sum is fp32 and is rounded once.
   const bool joint = s.count() > 1;
   const Tensor dq = emptyTensor(
       a.q.sizes(), joint ? a.q.options().dtype(at::kFloat) : a.q.options());

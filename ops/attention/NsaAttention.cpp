@@ -1,5 +1,5 @@
-// ops/attention/NsaAttention.cpp - a whole NSA attention from the ops of its
-// stages.
+// ops/attention/NsaAttention.cpp - complete NSA attention, composed of the ops
+// of its stages.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -14,8 +14,8 @@ namespace nsa_attention_op {
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
 
-// Calls the ops through the dispatcher, so that autograd and meta tensors work
-// by way of theirs.
+// Calls the ops through the dispatcher, so that autograd and meta tensors use
+// the kernels of these ops.
 std::tuple<Tensor, Tensor, Tensor> nsaAttention(
     const Tensor &q, const Tensor &kCmp, const Tensor &vCmp, const Tensor &kSel,
     const Tensor &vSel, const Tensor &kWin, const Tensor &vWin,

@@ -1,5 +1,5 @@
-// ops/attention/OrderedBackward.cpp - attention's backward pass in one kernel
-// of a GPU.
+// ops/attention/OrderedBackward.cpp - attention's backward pass in one GPU
+// kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/OrderedBackward.h"
@@ -47,8 +47,8 @@ launchOrdered(const Attention &a, const Branch &branch, const RowGradient &rows,
       a.k.options().dtype(branch.gradients.value_or(a.k.scalar_type()));
   const at::Tensor dk = emptyTensor(a.k.sizes(), options);
   const at::Tensor dv = emptyTensor(a.v.sizes(), options);
-  // A counter for each tile of queries of each head, behind that of the
-  // tickets; both begin at multiples of 16 bytes.
+  // One counter for each tile of queries of each head, after the ticket
+  // counter. Both start at multiples of 16 bytes.
   const int64_t tiles =
       tileCount(a.tokens, kOrderedRows / a.group, a.sequences);
   const at::Tensor counters =

@@ -1,4 +1,4 @@
-// ops/attention/PatternAttention.cpp - attention by a pattern's file: the
+// ops/attention/PatternAttention.cpp - attention by a pattern's file: runs the
 // derived kernels, or the ops that the pattern's directives name.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -55,7 +55,7 @@ std::string listOf(const std::vector<std::string> &names) {
   return list;
 }
 
-// The kernels that are derived from the pattern.
+// Runs the kernels that are derived from the pattern.
 PatternOutput derived(const PatternCall &c, const PatternFile &pattern) {
   static const auto op = findOp<std::tuple<Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,

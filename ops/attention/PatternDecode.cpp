@@ -23,10 +23,11 @@ using MaybeTensor = std::optional<Tensor>;
 constexpr const char *decodeName = "pattern_decode";
 constexpr const char *readerName = "pattern_first_reader";
 
-// Keys of a step, and rows of a tile: tokens with all heads of a group.
+// Keys of a step, and rows of a tile. A row is one head of the group for one
+// token.
 constexpr int64_t kStepKeys = 64, kManyRows = 64, kFewRows = 16;
 
-// The numbers [names, Hq] of the learned tensors, in the order of the kernels.
+// Checks the learned tensors [names, Hq], in the order of the kernels.
 void checkLearned(const PatternFile &pattern, const MaybeTensor &learned,
                   int64_t heads) {
   TESSERA_CHECK(learned.has_value() == !pattern.learned.empty(), decodeName,
@@ -69,7 +70,7 @@ Tensor unitRowsOf(const Tensor &x) {
   return x.stride(3) == 1 ? x : x.contiguous();
 }
 
-// Strides of sequences, tokens and heads.
+// Adds the strides of sequences, tokens and heads.
 void decodeStrides(Launch &launch, const Tensor &x, int token, int head) {
   launch.integer(x.stride(0)).integer(x.stride(token)).integer(x.stride(head));
 }

@@ -29,11 +29,12 @@ struct Lists {
 constexpr const char *massName = "pattern_list_mass";
 
 struct Call {
-  KeyStreams streams; // `selection.kernels` is null: it may be copied
+  KeyStreams streams; // `selection.kernels` is null, so a copy is safe
   ListKernels kernels;
   bool hasSink = false;
 
-  // Those of the kernels included; the call outlives the result.
+  // Returns the streams with a pointer to `kernels`. The call must outlive the
+  // result.
   KeyStreams withKernels() const {
     KeyStreams all = streams;
     all.selection.kernels = &kernels;
@@ -41,7 +42,7 @@ struct Call {
   }
 };
 
-// Checks the arguments. `learned` is fp32 [names, Hq], the sink first.
+// Checks the arguments. `learned` is fp32 [names, Hq] with the sink first.
 Call callOf(const char *op, const Tensor &q, const Tensor &k, const Tensor &v,
             const Tensor &cuSeqlens, int64_t maxSeqlen, const Tensor &indices,
             int64_t block, Text file, Text constexprs,
@@ -76,7 +77,7 @@ Call callOf(const char *op, const Tensor &q, const Tensor &k, const Tensor &v,
   call.streams.selection.byBlocks = false;
   call.kernels = {
       pattern->path, pattern->name, std::string(constexprs), {}, {}, {}};
-  // The same number for all tokens.
+  // Expands a learned number to all tokens: [T, Hq] with token stride 0.
   const auto rows = [&](int64_t i) {
     return learned->select(0, i).contiguous().expand({q.size(0), q.size(1)});
   };
@@ -148,7 +149,8 @@ Tensor mass(const Tensor &q, const Tensor &k, const Tensor &lse,
     launch.keyHead(a.keyDim).sequence(maxSeqlen);
     launch.run(tileCount(a.tokens, 1, a.sequences), a.keyHeads);
   }
-  // The list of all heads was read for each key head.
+  // If one list serves all heads, it was read once for each key head: sums
+  // these.
   return result.unflatten(0, {indices.size(0), -1}).sum(1);
 }
 

@@ -1,5 +1,5 @@
-// ops/attention/PatternScores.cpp - the rule and the score of a pattern that
-// selects blocks, for scores in memory.
+// ops/attention/PatternScores.cpp - evaluates the rule and the score of a
+// pattern that selects blocks, on scores in memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"

@@ -1,5 +1,5 @@
 // ops/attention/PatternSelection.cpp - attention of a pattern with select(...):
-// its scorer, then selected attention.
+// runs its scorer, then selected attention.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -22,7 +22,8 @@ using Text = c10::string_view;
 
 constexpr const char *opName = PatternCall::opName;
 
-// The blocks of each list, and with an indexer the best token of each.
+// Returns the blocks of each list and, with an indexer, the best token of each
+// block.
 std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c,
                                        const Selection &s) {
   const Tensor q = c.q.detach(), k = c.k.detach();
@@ -63,9 +64,9 @@ std::pair<Tensor, Tensor> selectBlocks(const PatternCall &c,
           Tensor()};
 }
 
-// Lists of all blocks of the longest sequence, which other sequences do not
-// have all of. Their number is a constant of the kernels: a power of two, so
-// that batches share kernels.
+// Returns lists of all blocks of the longest sequence; shorter sequences do not
+// have all of them. The number of blocks is a constexpr of the kernels. It is
+// rounded up to a power of two so that batches share kernels.
 Tensor allBlocks(const PatternCall &c, const Selection &s) {
   const int64_t longest = c.maxSeqlen.guard_int(__FILE__, __LINE__);
   const int64_t blocks =
@@ -75,7 +76,8 @@ Tensor allBlocks(const PatternCall &c, const Selection &s) {
       .contiguous();
 }
 
-// The loss of an indexer that selects nothing: zeros with zero gradients.
+// Returns the loss of an indexer that selects nothing: zeros with zero
+// gradients.
 Tensor noSelectionLoss(const PatternCall &c) {
   const auto zeros = [](const Tensor &t) {
     return t.to(at::kFloat).flatten(1).sum(1) * 0;
@@ -83,7 +85,8 @@ Tensor noSelectionLoss(const PatternCall &c) {
   return zeros(*c.indexQ) + zeros(*c.indexK) + zeros(*c.indexWeights);
 }
 
-// The loss of an indexer from the share of attention of each block.
+// Returns the loss of an indexer, computed from each block's share of
+// attention.
 Tensor lossOfMass(const PatternCall &c, const Tensor &indexK,
                   const Tensor &tokens, const Tensor &mass) {
   static const auto op =

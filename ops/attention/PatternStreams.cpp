@@ -21,20 +21,20 @@ using Pair = std::tuple<Tensor, Tensor>;
 
 constexpr const char *opName = PatternCall::opName;
 
-// The heads of stream `i` in keys or values of all streams.
+// Returns the heads of stream `i` from the keys or values of all streams.
 Tensor streamOf(const Tensor &x, int64_t i, const Selection &s) {
   const c10::SymInt heads = x.sym_size(1) / s.pairs();
   return x.narrow_symint(1, heads * i, heads);
 }
 
-// Where the compressed keys of each sequence begin, int32 [sequences + 1], and
-// how many rows hold all of them.
+// First compressed key of each sequence, int32 [sequences + 1], and the number
+// of rows that hold all of them.
 struct Compressed {
   Tensor offsets;
   c10::SymInt rows;
 };
 
-// Offsets on a GPU are not read: a bound is enough there.
+// Does not read offsets on a GPU: returns an upper bound of the rows there.
 Compressed compressedRows(const PatternCall &c, const Selection &s) {
   static const auto op =
       findOp<Tensor(const Tensor &, int64_t, int64_t)>("compressed_offsets");
@@ -43,7 +43,7 @@ Compressed compressedRows(const PatternCall &c, const Selection &s) {
                                     : c.q.sym_size(0) / s.stride};
 }
 
-// Means of blocks of keys and values: [rows, heads, d].
+// Returns the means of blocks of keys and values: [rows, heads, d].
 Pair compress(const PatternCall &c, const Selection &s, const Compressed &to,
               const Tensor &k, const Tensor &v) {
   static const auto op =
@@ -55,7 +55,7 @@ Pair compress(const PatternCall &c, const Selection &s, const Compressed &to,
                  c.maxSeqlen, to.rows, s.length, s.stride);
 }
 
-// The same of an indexer's keys [T, width]: [rows, width].
+// Returns the means of blocks of an indexer's keys [T, width]: [rows, width].
 Tensor compressIndex(const PatternCall &c, const Selection &s,
                      const Compressed &to) {
   static const auto op = findOp<Tensor(
@@ -67,7 +67,7 @@ Tensor compressIndex(const PatternCall &c, const Selection &s,
       .squeeze(1);
 }
 
-// Native Sparse Attention (Yuan et al. 2025, equation 5).
+// Computes Native Sparse Attention (Yuan et al. 2025, equation 5).
 PatternOutput gated(const PatternCall &c, const Selection &s) {
   static const auto op = findOp<std::tuple<Tensor, Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
@@ -101,8 +101,8 @@ Pair selectedAttention(const PatternCall &c, const Tensor &k, const Tensor &v,
                  extraK ? s.stride : 1, c.scale);
 }
 
-// All compressed keys and a window in one softmax: heavily compressed attention
-// (DeepSeek-AI 2026, DeepSeek-V4).
+// Attends to all compressed keys and a window in one softmax: heavily
+// compressed attention (DeepSeek-AI 2026, DeepSeek-V4).
 PatternOutput joined(const PatternCall &c, const Selection &s) {
   const Compressed to = compressedRows(c, s);
   const auto [k, v] =
@@ -115,8 +115,8 @@ PatternOutput joined(const PatternCall &c, const Selection &s) {
   return {o, lse, c.noIndices(), c.noLoss()};
 }
 
-// The row of the last token of each compressed key, int64 [rows]. Rows after
-// the last key have the row T.
+// Returns the row of each compressed key's last token, int64 [rows]. Rows after
+// the last key hold T.
 Tensor lastTokens(const PatternCall &c, const Selection &s,
                   const Compressed &to) {
   const Tensor rows = at::arange(to.rows.guard_int(__FILE__, __LINE__),
@@ -132,9 +132,9 @@ Tensor lastTokens(const PatternCall &c, const Selection &s,
   return at::where(rows < to.offsets.slice(0, -1), token, c.q.size(0));
 }
 
-// x [rows, ...] with each row at the row of its last token, zeros elsewhere:
-// [T, ...]. A query attends to a compressed key from its last token on, so
-// attention over these rows is causal.
+// Returns [T, ...]: row i of x [rows, ...] moves to row tokens[i], the others
+// are zero. A query attends to a compressed key from the key's last token on,
+// so attention over these rows is causal.
 Tensor atLastTokens(const Tensor &x, const Tensor &tokens, int64_t count) {
   std::vector<int64_t> shape = x.sizes().vec();
   shape[0] = count + 1;
@@ -143,7 +143,7 @@ Tensor atLastTokens(const Tensor &x, const Tensor &tokens, int64_t count) {
       .narrow(0, 0, count);
 }
 
-// One softmax of two passes (o, lse [Hq, T]) and a sink.
+// Merges two passes (o, lse [Hq, T]) and a sink into one softmax.
 Pair merge(const Pair &first, const Pair &second, const MaybeTensor &sink) {
   const auto &[o1, lse1] = first;
   const auto &[o2, lse2] = second;
@@ -155,8 +155,8 @@ Pair merge(const Pair &first, const Pair &second, const MaybeTensor &sink) {
   return {(part(o1, lse1) + part(o2, lse2)).to(o1.scalar_type()), lse};
 }
 
-// Compressed keys that an indexer selects and a window in one softmax:
-// compressed sparse attention (DeepSeek-AI 2026, DeepSeek-V4).
+// Attends to the compressed keys that an indexer selects and to a window in one
+// softmax: compressed sparse attention (DeepSeek-AI 2026, DeepSeek-V4).
 PatternOutput selected(const PatternCall &c, const Selection &s) {
   static const auto select =
       findOp<Pair(const Tensor &, const Tensor &, const Tensor &,

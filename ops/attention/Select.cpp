@@ -36,7 +36,7 @@ namespace select_op {
 
 using at::Tensor;
 
-// scores: fp32 [Hkv, T, blocks] zeros, or undefined.
+// `scores`, if not null, receives fp32 [Hkv, T, blocks], which starts as zeros.
 Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
                     const Tensor &lse, const Tensor &cuSeqlens,
                     const Tensor &cuCmp, int64_t maxSeqlen,
@@ -65,7 +65,8 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   launch.tensor(cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
   launch.integer(a.sequences).integer(scores ? blocks : 0);
   launch.strides(a.q).strides(a.k).strides(rows);
-  // Rows of a product are heads of the same token as far as powers of two go.
+  // One matrix product covers GB heads of a token, the largest power of two
+  // that divides G.
   const int64_t heads = a.group & -a.group;
   launch.constant("G", a.group).constant("GB", heads);
   launch.constant("L", o.length).constant("STRIDE", o.stride);

@@ -31,7 +31,7 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
 
 constexpr const char *listedName = "nsa_listed_attention";
 
-// The forward pass by tiles of tokens, whose lists are given.
+// Runs the forward pass tiled over tokens, with given block lists.
 std::tuple<Tensor, Tensor> listed(const Tensor &q, const Tensor &k,
                                   const Tensor &v, const Tensor &indices,
                                   const Tensor &lists, const Tensor &counts,

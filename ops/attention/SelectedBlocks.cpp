@@ -15,10 +15,10 @@ namespace selected_blocks {
 
 using at::Tensor;
 
-// A tile multiplies all its rows by every block that one of its tokens
-// selected. Where a sequence has hardly more blocks than one token selects,
-// tokens share most of them, and a tile has kMostRows rows. Else it holds four
-// tokens, or two if four have more than kFewRows rows.
+// A tile multiplies all its rows by every block that any of its tokens
+// selected. If a sequence has only a few more blocks than one token selects,
+// tokens share most blocks, and a tile has kMostRows rows. Otherwise it holds
+// four tokens, or two if four have more than kFewRows rows.
 constexpr int64_t kSharedBlocksPerSelected = 3, kFewRows = 32, kMostRows = 64;
 
 int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
@@ -33,7 +33,7 @@ int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
   return std::max(rows, nextPowerOfTwo(group));
 }
 
-// The arguments of kernels that take lists of tiles instead of indices
+// Returns the arguments of kernels that take lists of tiles instead of indices
 // (docs/kernels.md).
 Branch branchOf(const Attention &a, const Selection &of,
                 const BlockLists &lists) {
@@ -42,13 +42,13 @@ Branch branchOf(const Attention &a, const Selection &of,
   branch.tensors = {{"LISTS", lists.lists}, {"COUNTS", lists.counts}};
   for (const auto &constant : keyRule(of))
     branch.constants.push_back(constant);
-  if (a.group <= kLeastTileRows) // else it is set already
+  if (a.group <= kLeastTileRows) // otherwise wholeTokens sets it
     branch.constants.push_back(
         {"BM", tileRows(a.group, a.maxSeqlen, selected, of.length)});
   return branch;
 }
 
-// The same for the kernels of a pattern. `backward`: of dq's kernel.
+// Returns the same for the kernels of a pattern. `backward`: for the dq kernel.
 Branch patternBranch(const Attention &a, const Selection &of,
                      const BlockLists &lists, bool backward) {
   const ListKernels &kernels = *of.kernels;
@@ -64,7 +64,7 @@ Branch patternBranch(const Attention &a, const Selection &of,
   return branch;
 }
 
-// Blocks of l' rows as pack_keys writes them (docs/kernels.md).
+// Blocks of l' rows in the format that pack_keys writes (docs/kernels.md).
 struct PackedBlocks {
   Tensor transposed; // [Hkv, tiles, first + tail, keys]
   Tensor rows;       // [Hkv, tiles, keys, nextPowerOfTwo(size)]
@@ -73,8 +73,8 @@ struct PackedBlocks {
 
 constexpr const char *packedForward = "kernels/nsa/select_packed_fwd.py";
 
-// `columns` transposed, in slices as `slices` says, and `rows` row by row; both
-// [T, Hkv, size].
+// Packs `columns` transposed, in the slices of `slices`, and `rows` row by row.
+// Both are [T, Hkv, size].
 PackedBlocks pack(const Attention &a, const Tensor &columns, HeadSlices slices,
                   const Tensor &rows, int64_t selectionLength) {
   const int64_t heads = columns.size(1); // a.keyHeads may count lists
@@ -97,7 +97,8 @@ PackedBlocks pack(const Attention &a, const Tensor &columns, HeadSlices slices,
   return to;
 }
 
-// One program a token. Adds all arguments but queries, keys and results.
+// Runs one program per token. Adds all arguments except queries, keys and
+// results.
 void runTokens(Launch &launch, const Attention &a, const PackedBlocks &blocks,
                const Selection &of) {
   launch.tensor("IDX", of.indices).tensor("CU", a.cuSeqlens);
@@ -123,7 +124,7 @@ void forwardPacked(const Attention &a, const Selection &of, const Output &to) {
 
 void dqPacked(const Attention &a, const Selection &of, const RowGradient &rows,
               const QueryGradient &to) {
-  // The pack of the values' columns contains the keys' rows.
+  // The pack of the values' columns also contains the keys' rows.
   const PackedBlocks keys = pack(a, a.k, headSlices(a.keyDim), a.v, of.length);
   const PackedBlocks values =
       pack(a, a.v, {nextPowerOfTwo(a.valueDim), 0}, a.k, of.length);
@@ -151,9 +152,9 @@ void checkIndices(const Attention &a, const at::Tensor &indices,
   checkSameDevice(a.op, "indices", indices, "q", a.q);
 }
 
-// On a CPU a dot of the few rows of one token reads its operands about as fast
-// as it multiplies, if they lie in the order in which it reads them. Packing
-// costs one pass over keys and values; every block is read by many tokens.
+// On a CPU, a dot with the few rows of one token is bound by operand reads
+// unless memory has the order in which it reads. Packing costs one pass over
+// keys and values; many tokens read every block.
 bool readsPackedKeys(const at::Tensor &q) { return takesCpuKernels(q); }
 
 void checkLists(const Attention &a, const at::Tensor &indices,

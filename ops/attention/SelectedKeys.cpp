@@ -1,5 +1,5 @@
 // ops/attention/SelectedKeys.cpp - gradients of the keys and values of NSA's
-// selected branch, by way of the inverse index.
+// selected branch, computed with the inverse index.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/SelectedKeys.h"
@@ -16,9 +16,9 @@ using at::Tensor;
 constexpr const char *indexFile = "kernels/nsa/inverse_index.py";
 constexpr const char *superFile = "kernels/nsa/super_blocks.py";
 
-// A tile's picks are sorted at once: this many, in as many tokens as that
-// makes. The counts of all tiles are int32 [Hkv, tiles, blocks]. A CPU sorts
-// few numbers in fewer steps each.
+// Number of list entries that a program of the inverse index sorts at once; it
+// determines the tokens of a tile. The counts of all tiles are int32 [Hkv,
+// tiles, blocks]. A CPU sorts fewer entries at once, in fewer steps.
 constexpr int64_t kSortedPicks = 2048, kSortedOnCpu = 64;
 
 int64_t sortedTokens(int64_t selected, bool onCpu) {
@@ -26,12 +26,13 @@ int64_t sortedTokens(int64_t selected, bool onCpu) {
   return std::clamp<int64_t>(picks / nextPowerOfTwo(selected), 8, 128);
 }
 
-// More tokens than a sequence has.
+// Chunk size that no list reaches: larger than any sequence.
 constexpr int64_t kWholeLists = int64_t(1) << 30;
 
 constexpr const char *file = "kernels/nsa/select_bwd_dkdv.py";
 
-// x [T, Hkv * lists, size] -> [T, Hkv, size] in the given type.
+// Sums x [T, Hkv * lists, size] over lists to [T, Hkv, size] of the given type.
+// With one list, returns x unchanged.
 Tensor addLists(const Tensor &x, int64_t lists, at::ScalarType type) {
   if (lists == 1)
     return x;
@@ -70,7 +71,7 @@ InverseIndex invert(const Attention &a, const Selection &of, bool onCpu) {
   inverse.tiles = tiles;
   inverse.tileTokens = tokens;
   const auto options = indices.options();
-  // Of each block in each tile, how many tokens, and where they begin.
+  // For each block and tile: the number of tokens, and where their list begins.
   Tensor counts = at::empty({a.keyHeads, tiles, inverse.blocks}, options);
   inverse.starts = at::empty(counts.sizes(), options);
   inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
@@ -110,7 +111,7 @@ selectedDkDv(const Attention &a, const Selection &of,
   using namespace selected_keys_op;
   const int64_t selectionLength = of.length;
   const int64_t selected = of.indices.size(2);
-  // A list has each token of its sequence at most once.
+  // A block's list contains each token of its sequence at most once.
   const int64_t chunk =
       whole ? kWholeLists : chunkTokens(selected, selectionLength);
   const int64_t chunks = a.tokens * selected / chunk + inverse.blocks;
@@ -120,7 +121,7 @@ selectedDkDv(const Attention &a, const Selection &of,
       rows.lse.options());
   const auto type = of.gradients.value_or(a.k.scalar_type());
   const auto options = a.k.options().dtype(of.share > 1 ? at::kFloat : type);
-  // With several lists for each key head, the gradients by lists.
+  // With several lists per key head, these are the gradients of each list.
   const Tensor dk = at::empty({a.tokens, a.keyHeads, a.keyDim}, options),
                dv = at::empty({a.tokens, a.keyHeads, a.valueDim}, options);
 

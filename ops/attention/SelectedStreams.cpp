@@ -20,7 +20,7 @@ using Gradients = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 struct Streams {
   static constexpr const char *name = "selected_attention";
   static constexpr const char *backwardName = "selected_attention_backward";
-  // The sink, extra_k and extra_v.
+  // Argument numbers of the sink, extra_k and extra_v.
   static constexpr std::array<size_t, 3> differentiable = {5, 6, 7};
 };
 

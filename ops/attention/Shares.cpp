@@ -1,4 +1,5 @@
-// ops/attention/Shares.cpp - gradients that several programs add up apart.
+// ops/attention/Shares.cpp - gradients of which several programs compute
+// partial sums.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/Shares.h"
@@ -25,7 +26,7 @@ at::Tensor sumOfShares(const at::Tensor &shares, const at::Tensor &x) {
   at::Tensor sum = shares.narrow(0, 0, rows);
   for (int64_t first = rows; first < shares.size(0); first += rows)
     if (const at::Tensor next = shares.narrow(0, first, rows); first == rows)
-      sum = sum + next; // a new tensor, so that the shares are freed
+      sum = sum + next; // a new tensor, so that the shares can be freed
     else
       sum.add_(next);
   return sum.to(x.scalar_type());

@@ -1,4 +1,4 @@
-// ops/attention/StreamChecks.cpp - the arguments of
+// ops/attention/StreamChecks.cpp - checks the arguments of
 // tessera::selected_attention.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@ namespace stream_checks {
 using at::Tensor;
 
 constexpr int64_t kMostBlock = 128;
-// Positions plus a window or a stride are int32 in the kernels.
+// The kernels add a window or a stride to positions in int32.
 constexpr int64_t kMostDistance = int64_t{1} << 30;
 
 void checkLists(const Attention &a, const Tensor &indices, int64_t block) {
@@ -48,8 +48,8 @@ void checkSink(const Attention &a, const std::optional<Tensor> &sink) {
   checkSameDevice(a.op, "sink", *sink, "q", a.q);
 }
 
-// Prefix sums of the keys of each sequence. The contents are read in host
-// memory only, as checkSequences does.
+// Checks the prefix sums of the keys of each sequence. Reads the contents in
+// host memory only, as checkSequences does.
 void checkExtraOffsets(const Attention &a, const Tensor &offsets,
                        int64_t keys) {
   const char *name = "extra_cu_seqlens";
@@ -101,7 +101,8 @@ void checkExtra(const Attention &a, const StreamArguments &in) {
   checkExtraOffsets(a, *in.extraCu, k.size(0));
 }
 
-// A key head for each list: query heads with their own lists are groups of one.
+// Returns `a` with one key head per list. If query heads have separate lists,
+// each group has one head.
 Attention perList(const Attention &a, int64_t lists) {
   Attention listed = a;
   listed.keyHeads = lists;
@@ -129,7 +130,7 @@ KeyStreams checkStreams(const char *op, const at::Tensor &q,
   s.window = s.selection.hidden = std::min(in.window, kMostDistance);
   if (in.sink)
     s.sink = in.sink->contiguous();
-  // The list of all heads serves each key head.
+  // Repeats the list of all heads for each key head.
   const int64_t scopes = in.indices.size(0);
   if (scopes < a.keyHeads)
     s.selection.indices =

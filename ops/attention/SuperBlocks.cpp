@@ -1,5 +1,5 @@
-// ops/attention/SuperBlocks.cpp - lists of small blocks as lists of larger
-// ones.
+// ops/attention/SuperBlocks.cpp - converts lists of small blocks to lists of
+// larger blocks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/attention/BlockPasses.h"
@@ -11,10 +11,10 @@ namespace tessera::runtime {
 namespace {
 namespace super_blocks {
 
-// The fewest keys of a matrix product.
+// Minimum number of keys of a matrix product.
 constexpr int64_t kKeys = 16;
 
-// Bits of a list are added up in 31 bits, 16 for each entry.
+// super_lists sums the bits of a list in int32. One entry adds at most 2^15.
 constexpr int64_t kMostEntries = 0x7fff;
 
 } // namespace super_blocks

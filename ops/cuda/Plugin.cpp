@@ -1,5 +1,5 @@
 // ops/cuda/Plugin.cpp - libtessera_torch_cuda.so: memory statistics, graphs and
-// NCCL of torch's CUDA libraries.
+// NCCL from torch's CUDA libraries.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/CudaPlugin.h"
@@ -37,8 +37,8 @@ public:
     try {
       step();
     } catch (...) {
-      // The stream must leave its capture; an error of the step's is the one
-      // that tells.
+      // The stream must leave capture mode. The error of step() is rethrown,
+      // because it has the cause.
       try {
         made->capture_end();
       } catch (const c10::Error &) {
@@ -98,8 +98,8 @@ public:
   }
 
 private:
-  // The allocator wants to know how many GPUs there are before anything else.
-  // Throws c10::Error where there is none.
+  // Initializes the allocator with the number of GPUs, which every other call
+  // requires. Throws c10::Error without a GPU.
   static void prepare() {
     const int count = c10::cuda::device_count_ensure_non_zero();
     if (!allocator::get()->initialized())

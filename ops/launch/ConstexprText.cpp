@@ -1,4 +1,4 @@
-// ops/launch/ConstexprText.cpp - constexprs of a launch as text.
+// ops/launch/ConstexprText.cpp - reads the constexprs of a launch from text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/ConstexprText.h"
@@ -13,8 +13,8 @@
 namespace tessera::runtime {
 namespace constexpr_text {
 
-// `tl`, and the functions of a kernel file, which is not known here: every name
-// that Python itself does not have.
+// Resolves `tl` and the functions of a kernel file. The kernel file is not
+// known here, so every name that Python does not define is a kernel function.
 class Names : public language::Scope {
 public:
   std::optional<language::Value> find(std::string_view name) const override {
@@ -27,7 +27,8 @@ public:
   }
 };
 
-// Adds the value; of a dict, whose keys are fields, those of a tuple.
+// Adds the value. A dict, whose keys are field names, is added as the fields of
+// a tuple.
 void add(Configuration &values, const std::string &name,
          const language::Value &value) {
   const auto *fields = value.get<language::Value::Dict>();
@@ -43,7 +44,8 @@ void add(Configuration &values, const std::string &name,
   }
 }
 
-// NAME=EXPRESSION, separated by commas: the arguments of a call. Throws Error.
+// Evaluates NAME=EXPRESSION pairs, separated by commas as in a call. Throws
+// Error.
 Configuration evaluateAll(std::string_view text) {
   const auto file = std::make_shared<SourceFile>(
       "constexprs", "dict(" + std::string(text) + ")");
@@ -62,7 +64,7 @@ Configuration evaluateAll(std::string_view text) {
   return values;
 }
 
-// An option of the launch, taken out of the values.
+// Removes an option of the launch from the constexprs and returns its value.
 std::optional<int64_t> takeOption(const char *op, const char *name,
                                   int64_t least, Constexprs &constexprs) {
   const auto found = constexprs.find(name);
@@ -77,7 +79,7 @@ std::optional<int64_t> takeOption(const char *op, const char *name,
   return value;
 }
 
-// Returns the message without places: they refer to generated text.
+// Returns the message without source locations, which refer to generated text.
 std::string messageOf(const Error &error) {
   const auto *compile = dynamic_cast<const CompileError *>(&error);
   return compile && !compile->diagnostics.empty()

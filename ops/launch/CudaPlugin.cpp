@@ -1,4 +1,4 @@
-// ops/launch/CudaPlugin.cpp - loads what needs libtorch_cuda.
+// ops/launch/CudaPlugin.cpp - loads the plug-in that links libtorch_cuda.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/CudaPlugin.h"
@@ -41,15 +41,15 @@ CudaPluginState find() {
 } // namespace
 
 CudaPluginState loadCudaPlugin(const std::filesystem::path &file) {
-  // A bare name is looked up by the dynamic linker.
+  // The dynamic linker resolves a bare name, so its directory is not checked.
   if (file.has_parent_path())
     if (const auto distrust = findDistrust(
             file, TrustedContext::of(libraryPath(
                       reinterpret_cast<const void *>(&loadCudaPlugin)))))
       return missing("torch's CUDA part is not loaded: " + distrust->reason +
                      "; " + distrust->hint);
-  // Torch registers itself when its library comes in: it must stay, and be seen
-  // by what is loaded later.
+  // Torch's CUDA library registers itself when it is loaded. It must stay
+  // loaded, and its symbols must be visible to libraries that are loaded later.
   void *library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library)
     return missing("torch's CUDA part cannot be loaded: " +

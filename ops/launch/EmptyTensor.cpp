@@ -1,4 +1,5 @@
-// ops/launch/EmptyTensor.cpp - memory for what ops return, in huge pages.
+// ops/launch/EmptyTensor.cpp - allocates the tensors that ops return, in huge
+// pages.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/EmptyTensor.h"
@@ -15,11 +16,11 @@ at::Tensor emptyTensor(at::IntArrayRef sizes,
   at::Tensor made = at::empty(sizes, options);
   if (!made.is_cpu() || made.nbytes() < least)
     return made;
-  // Only pages that the tensor fills: its neighbours stay as they are.
+  // Only pages inside the tensor: adjacent allocations keep their page size.
   const auto begin = reinterpret_cast<uintptr_t>(made.data_ptr());
   const uintptr_t first = (begin + hugePage - 1) / hugePage * hugePage;
   const uintptr_t end = (begin + made.nbytes()) / hugePage * hugePage;
-  // Advice: a system without huge pages refuses it and nothing is lost.
+  // The call is a hint. A system without huge pages rejects it without effect.
   if (first < end)
     (void)madvise(reinterpret_cast<void *>(first), end - first, MADV_HUGEPAGE);
   return made;

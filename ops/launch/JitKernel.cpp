@@ -1,5 +1,5 @@
-// ops/launch/JitKernel.cpp - kernels that come as text, known by a number: what
-// tessera.jit of the Python package launches.
+// ops/launch/JitKernel.cpp - kernels that are given as text and known by a
+// number, for tessera.jit of the Python package.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/JitKernel.h"
@@ -29,13 +29,15 @@ const PreparedLaunch &JitKernel::on(const TensorDevice &device) const {
 
 namespace jit_kernel {
 
-// By number. Never destroyed: other threads may launch while the process ends.
+// Kernels by their numbers. The table is never destroyed, because other threads
+// may launch while the process ends.
 LaunchTable<JitKernel> &table() {
   static auto *const known = new LaunchTable<JitKernel>;
   return *known;
 }
 
-// One kernel a text, whatever its constexprs: they share what is compiled.
+// Returns the one kernel of a text. All constexprs share it, and so share its
+// compiled artifacts.
 const Kernel &kernelOf(std::string_view path, std::string_view text,
                        std::string_view name) {
   static auto *const known = new LaunchTable<Kernel>;
@@ -73,7 +75,8 @@ int64_t define(c10::string_view path, c10::string_view text,
                 "tessera_internal::jit_kernel", "order is \"", letters,
                 "\" and `", name, "` takes ", kernel.parameters().size(),
                 " arguments; pass t, s, b or n for each of them");
-  // The caller has chosen: what is not given has Python's defaults.
+  // The caller chooses the configuration: options that are missing take
+  // Python's defaults, not those of a tuning table.
   own.tuned = false;
   static std::atomic<uint64_t> numbers{0};
   LaunchKey key;
@@ -142,7 +145,7 @@ void prepare(int64_t number, at::TensorList tensors,
   });
 }
 
-// The artifact's metadata, with its PTX if the target is a GPU, as JSON.
+// Returns the artifact's metadata as JSON, with its PTX if the target is a GPU.
 std::string describe(int64_t number, at::TensorList tensors,
                      at::ArrayRef<c10::Scalar> scalars) {
   const JitKernel &kernel =
@@ -169,7 +172,7 @@ std::string describe(int64_t number, at::TensorList tensors,
 void meta(int64_t, at::TensorList, at::ArrayRef<c10::Scalar>, int64_t, int64_t,
           int64_t) {}
 
-// Not by device: a kernel may take no tensor.
+// Not registered for a device, because a kernel may take no tensor.
 TORCH_LIBRARY_IMPL(tessera_internal, CompositeExplicitAutograd, m) {
   m.impl("jit_kernel", define);
   m.impl("jit_launch", launch);
@@ -179,7 +182,7 @@ TORCH_LIBRARY_IMPL(tessera_internal, CompositeExplicitAutograd, m) {
 
 TORCH_LIBRARY_IMPL(tessera_internal, Meta, m) { m.impl("jit_launch", meta); }
 
-// As of Triton's kernels, autograd knows nothing of a launch.
+// Autograd does not record a launch, as with Triton's kernels.
 TORCH_LIBRARY_IMPL(tessera_internal, Autograd, m) {
   m.impl("jit_launch", torch::CppFunction::makeFallthrough());
 }

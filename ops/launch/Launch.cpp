@@ -1,4 +1,4 @@
-// ops/launch/Launch.cpp - one launch of a kernel on tensors.
+// ops/launch/Launch.cpp - launches a kernel on tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/Launch.h"
@@ -55,8 +55,8 @@ DType dtypeOf(at::ScalarType type) {
   }
 }
 
-// The launch of a kernel, made at the first one. Never destroyed: other threads
-// may launch while the process ends.
+// Returns the prepared launch of a kernel, created on first use. The table is
+// never destroyed, because other threads may launch while the process ends.
 const PreparedLaunch &preparedLaunch(std::string_view file,
                                      std::string_view name,
                                      std::string_view constexprs,
@@ -90,7 +90,7 @@ Pointer pointerTo(const at::Tensor &tensor) {
   return pointer;
 }
 
-// All tensors are there, or at least one.
+// Requires at least one tensor argument, which determines the device.
 const PreparedLaunch &Launch::prepared() {
   if (!kernel)
     kernel = source ? &source->on(device)
@@ -118,7 +118,7 @@ void Launch::bindNames() {
   const std::vector<std::string> &parameters = kernel->kernel().parameters();
   bound = names.size() == args.size() && names.size() == parameters.size();
   for (size_t to = 0; bound && to < names.size(); ++to) {
-    size_t from = to; // most are where they belong
+    size_t from = to; // most are in order already
     while (from < names.size() && !names[from].is(parameters[to]))
       ++from;
     bound = from < names.size();

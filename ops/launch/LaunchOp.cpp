@@ -1,5 +1,5 @@
-// ops/launch/LaunchOp.cpp - tessera::launch, any kernel of any file, and
-// tessera::kernel_stats.
+// ops/launch/LaunchOp.cpp - the ops tessera::launch, for any kernel of any
+// file, and tessera::kernel_stats.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -35,8 +35,8 @@ using Signature = void(c10::string_view, c10::string_view, at::TensorList,
                        at::ArrayRef<c10::Scalar>, c10::SymIntArrayRef,
                        c10::string_view);
 
-// What refuseGradient() does for other ops; a boxed function would copy all
-// arguments of every launch.
+// Rejects gradients as refuseGradient() does for other ops. A boxed function
+// would copy all arguments of every launch.
 void refuseLaunchGradient(c10::DispatchKeySet keys, c10::string_view file,
                           c10::string_view kernel, at::TensorList tensors,
                           at::ArrayRef<c10::Scalar> scalars,

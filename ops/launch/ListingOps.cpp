@@ -1,5 +1,5 @@
-// ops/launch/ListingOps.cpp - internal ops that tell the trainer what the
-// process launched: kernels, their files, packs, the state of a GPU.
+// ops/launch/ListingOps.cpp - internal ops that report to the trainer what the
+// process launched: kernels, their files, packs, and the state of a GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Request.h"
@@ -34,7 +34,7 @@ std::tuple<std::vector<std::string>, std::vector<std::string>> files() {
   return result;
 }
 
-// Between begin_listing() and end_listing().
+// Not null between begin_listing() and end_listing().
 std::unique_ptr<LaunchListing> &listing() {
   static std::unique_ptr<LaunchListing> current;
   return current;
@@ -48,7 +48,8 @@ void beginListing(bool run) {
       std::make_unique<LaunchListing>(run ? Launches::Run : Launches::Skipped);
 }
 
-// What a compiler is asked for the launch, on its own device or for a GPU.
+// Returns the compile request of the launch, for its device or, if `target` is
+// not empty, for that GPU target.
 std::string requestOf(const LaunchRequest &launch, c10::string_view target) {
   LaunchOptions options = launch.options;
   if (target.empty())
@@ -58,12 +59,12 @@ std::string requestOf(const LaunchRequest &launch, c10::string_view target) {
   try {
     return launch.kernel.compileRequest(launch.args, launch.constexprs, options)
         .toJson();
-  } catch (const Error &error) { // no configuration for GPUs
+  } catch (const Error &error) { // the kernel has no GPU configuration
     return Json{{"error", error.message}, {"hint", error.hint}}.dump();
   }
 }
 
-// JSON as of language/Request.h.
+// Returns requests as JSON (language/Request.h).
 std::vector<std::string> listedLaunches(c10::string_view target) {
   TESSERA_CHECK(listing(), "tessera_internal::listed_launches",
                 "no launches are being listed; call begin_listing() first");
@@ -73,8 +74,8 @@ std::vector<std::string> listedLaunches(c10::string_view target) {
   return requests;
 }
 
-// Compiles or loads what was listed, where that is wanted, and gives the
-// requests: JSON as of language/Request.h.
+// Compiles or loads the listed launches if `prepare` is set, and returns their
+// requests as JSON (language/Request.h).
 std::vector<std::string> endListing(bool prepare) {
   TESSERA_CHECK(listing(), "tessera_internal::end_listing",
                 "no launches are being listed; call begin_listing() first");
@@ -88,7 +89,7 @@ std::vector<std::string> endListing(bool prepare) {
   return requests;
 }
 
-// Empty where the GPU works.
+// Returns empty strings if the GPU works.
 std::tuple<std::string, std::string> gpuFault(int64_t gpu) {
   const auto fault = cuda::faultOf(int(gpu));
   if (!fault)

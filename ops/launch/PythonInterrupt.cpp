@@ -1,22 +1,22 @@
-// ops/launch/PythonInterrupt.cpp - an interrupted launch as Python's
-// KeyboardInterrupt.
+// ops/launch/PythonInterrupt.cpp - raises Python's KeyboardInterrupt for an
+// interrupted launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python's handler only notes the signal; the exception comes when the
-// interpreter goes on. An op that ends with an exception of its own comes
-// before it: `except KeyboardInterrupt` would not see the signal. So the op's
-// exception is the one that the handler raises.
+// Python's handler only sets a flag; the interpreter raises the exception when
+// it resumes. If an op throws first, `except KeyboardInterrupt` does not see
+// the signal. The op therefore throws the exception that Python's handler
+// raises.
 #include "ops/launch/PythonInterrupt.h"
 
 #include <dlfcn.h>
 #include <stdexcept>
 
-// What torch's binding of ops asks a C++ exception to raise itself in Python,
-// with the interpreter's lock held (pybind11/detail/common.h, "C++ bindings of
-// builtin Python exceptions"). Declared here, for pybind11 needs Python's
-// headers and this library serves C++ programs, too; catch clauses compare
-// types by name.
+// torch's binding of ops asks a C++ exception of this type to raise itself in
+// Python, with the interpreter's lock held (pybind11/detail/common.h, "C++
+// bindings of builtin Python exceptions"). It is declared here because pybind11
+// needs Python's headers, and C++ programs also use this library. Catch clauses
+// compare types by name.
 namespace pybind11 {
 class TESSERA_EXCEPTION builtin_exception : public std::runtime_error {
 public:
@@ -28,7 +28,8 @@ public:
 namespace tessera::runtime {
 namespace {
 
-// The process's Python, if any: this library is linked without.
+// Returns a symbol of the process's Python, or null without Python: this
+// library does not link Python.
 template <typename T>
 T *python(const char *name) {
   return reinterpret_cast<T *>(::dlsym(RTLD_DEFAULT, name));
@@ -38,7 +39,7 @@ class TESSERA_EXCEPTION PythonInterrupt : public pybind11::builtin_exception {
 public:
   using pybind11::builtin_exception::builtin_exception;
   void set_error() const override {
-    // Calls the handlers of signals that have come, in the main thread.
+    // Calls the handlers of pending signals, in the main thread.
     if (auto *check = python<int()>("PyErr_CheckSignals"); check && check())
       return;
     auto *set = python<void(void *, const char *)>("PyErr_SetString");

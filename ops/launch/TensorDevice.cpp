@@ -1,4 +1,5 @@
-// ops/launch/TensorDevice.cpp - what runs a launch: the device of its tensors.
+// ops/launch/TensorDevice.cpp - chooses the device of a launch: the device of
+// its tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/TensorDevice.h"
@@ -26,7 +27,7 @@ void TensorDevice::settle(const at::Tensor &tensor, std::string_view kernel) {
         given(tensor, kernel) + ", where no kernel runs",
         "move the tensors to the CPU with .cpu(), or to a GPU with "
         ".cuda()");
-  // TESSERA_DEVICE=sim:sm_80 means that no GPU is to run anything.
+  // TESSERA_DEVICE=sim:sm_80 means that no launch may run on a GPU.
   const LaunchDevice &chosen = launchDevice({});
   if (chosen.hostMemory() && !chosen.isCpu())
     throw ArgumentError(

@@ -1,5 +1,6 @@
-// ops/launch/Threads.cpp - which threads run kernels and products on the CPU:
-// torch's intra-op threads or ours. Ctrl-C in Python ends kernels on both.
+// ops/launch/Threads.cpp - chooses the threads that run kernels and products on
+// the CPU: torch's intra-op threads or ours. Ctrl-C in Python stops kernels on
+// both.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/Threads.h"
@@ -29,8 +30,8 @@ void useTorchThreads() {
 
 [[maybe_unused]] const bool installed = [] {
   useTorchThreads();
-  // Python's handler only sets a flag. The trainer's lets the second signal end
-  // the process.
+  // Python's handler only sets a flag. The trainer's handler ends the process
+  // on the second signal.
   interruptLaunches(::dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr);
   return true;
 }();
@@ -46,8 +47,9 @@ void useOwnThreads(int64_t count) {
   ownThreads = true;
 }
 
-// The setting of OpenMP belongs to the thread that makes it. Threads of torch
-// need none: an operation inside of at::parallel_for uses one thread.
+// OpenMP keeps the number of threads separately for each calling thread.
+// Threads of torch do not need the call: an operation inside at::parallel_for
+// uses one thread.
 void useOneTorchThread() {
   thread_local bool done = false;
   if (done || !ownThreads)

@@ -1,4 +1,4 @@
-// ops/nn/Activation.cpp - the activation of an MLP.
+// ops/nn/Activation.cpp - the op of an MLP's activation, with its gradients.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -18,7 +18,7 @@ using MaybeTensor = std::optional<Tensor>;
 
 constexpr const char *file = "kernels/nn/activation.py";
 
-// KIND of the kernels.
+// Returns the constexpr KIND of the kernels.
 int64_t kindOf(const char *op, c10::string_view kind) {
   if (kind == "relu2")
     return 0;
@@ -59,7 +59,8 @@ Tensor forward(const Tensor &x, c10::string_view kind,
   return y;
 }
 
-// Gradients of x and of the gate; without a gate the second is empty.
+// Returns the gradients of x and of the gate. Without a gate the second tensor
+// is empty.
 std::tuple<Tensor, Tensor> backward(const Tensor &grad, const Tensor &x,
                                     c10::string_view kind,
                                     const MaybeTensor &gate) {

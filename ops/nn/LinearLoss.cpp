@@ -1,5 +1,5 @@
-// ops/nn/LinearLoss.cpp - cross-entropy of a linear layer, which holds the
-// logits of one chunk of tokens at a time.
+// ops/nn/LinearLoss.cpp - cross-entropy of a linear layer. It holds the logits
+// of only one chunk of tokens at a time.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -24,12 +24,13 @@ using Pair = std::tuple<Tensor, Tensor>;
 
 constexpr const char *file = "kernels/nn/linear_loss.py";
 
-// Logits that a program of the forward kernel looks at, of each of its tokens.
-// All programs of a span run together: W's rows are read from a cache.
+// Vocabulary columns that one program of the forward kernel covers for each of
+// its tokens. All programs of a span run at the same time, so they read the
+// span's rows of W from a cache.
 constexpr int64_t span = 2048;
 
-// Checks contents in host memory only (Check.h). On a GPU, a target outside of
-// the vocabulary gives a loss of NaN.
+// Checks contents in host memory only (Check.h). On a GPU, a target outside the
+// vocabulary gives a loss of NaN.
 void checkTargets(const char *op, const Tensor &targets, int64_t vocabulary,
                   int64_t ignored) {
   if (!targets.device().is_cpu())
@@ -101,8 +102,8 @@ Pair forward(const Tensor &hidden, const Tensor &weight, const Tensor &targets,
   return {losses, lse};
 }
 
-// The gradient of the logits of some tokens goes to the first of its columns;
-// its rows are a multiple of 16 numbers apart.
+// Writes the gradient of the logits of some tokens to `out`, [tokens, V]. The
+// row stride of `out` is a multiple of 16 elements.
 void logitsGradient(const Tensor &h, const Tensor &w, const Tensor &targets,
                     const Tensor &lse, const Tensor &grad, int64_t ignored,
                     const Tensor &out) {
@@ -115,9 +116,10 @@ void logitsGradient(const Tensor &h, const Tensor &w, const Tensor &targets,
              ceilDiv(w.size(0), launch.tile("BN")));
 }
 
-// Gradients of hidden and weight: those of the logits by our kernel, a piece
-// of tokens after the other; the two products of each are torch's, which has
-// the fastest of such. Sums over pieces are fp32, in ascending order.
+// Returns the gradients of hidden and weight. Our kernel computes the gradient
+// of the logits for one chunk of tokens after another; torch computes the two
+// products of each chunk, because its products are the fastest. Sums over
+// chunks are fp32, in ascending order.
 Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
               const Tensor &targets, const Tensor &lse, int64_t ignored) {
   const char *op = "linear_cross_entropy_backward";
@@ -139,7 +141,7 @@ Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
   const Tensor logits =
       at::empty({piece, ceilDiv(vocabulary, 16) * 16}, hidden.options());
   const bool rounds = hidden.scalar_type() != at::kFloat;
-  Tensor wide; // of several pieces of rounded numbers
+  Tensor wide; // fp32 sum of the rounded products of several chunks
   for (int64_t first = 0; first < tokens; first += piece) {
     const int64_t count = std::min(piece, tokens - first);
     const auto part = [&](const Tensor &x) {

@@ -1,4 +1,4 @@
-// ops/nn/Norm.cpp - what rms_norm and residual_norm share.
+// ops/nn/Norm.cpp - functions that rms_norm and residual_norm share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/nn/Norm.h"

@@ -19,11 +19,11 @@
 
 namespace tessera::runtime {
 
-// Returns the rows of a band of a product of M x K by K x N. Each band reads
-// and packs all of b, so a narrow one is slow: of 2,048 x 768 x 3,072 in fp32
-// bands of 256 rows take 1.1 times the time of one product, bands of 64 rows
-// 1.3 times. A product of less than `smallest` operations takes some 20
-// microseconds and is not divided.
+// Returns the number of rows of each band into which an M x K by K x N product
+// is split. Each band reads and packs all of b, so narrow bands are slow: for
+// 2,048 x 768 x 3,072 in fp32, bands of 256 rows take 1.1 times as long as one
+// product, bands of 64 rows 1.3 times. A product of less than `smallest`
+// operations takes about 20 microseconds and is not split.
 static int64_t rowsOfBand(int64_t m, int64_t k, int64_t n) {
   constexpr int64_t smallest = 2 << 20, least = 64, most = 256, multiple = 16;
   if (2 * m * k * n < smallest)
@@ -42,7 +42,7 @@ static int64_t rowsOfFewBands(int64_t m) {
   return std::max<int64_t>((rows + multiple - 1) / multiple * multiple, 1);
 }
 
-// Calls run(first, count) for every band of rows of the product of a and b.
+// Calls run(first, count) for each band of rows of the product of a and b.
 static void
 forBands(const at::Tensor &a, const at::Tensor &b,
          const std::function<void(int64_t first, int64_t count)> &run) {

@@ -1,4 +1,4 @@
-// ops/nn/ResidualNorm.cpp - a residual sum and RMSNorm of it.
+// ops/nn/ResidualNorm.cpp - the residual sum x + added, and its RMSNorm.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -45,7 +45,8 @@ Triple forward(const Tensor &x, const Tensor &added, const Tensor &weight,
   return {sum, y, rstd};
 }
 
-// Gradients of x, which `added` has too, and of the weight.
+// Returns the gradient of x, which is also that of `added`, and the gradient of
+// the weight.
 Pair backward(const Tensor &gradY, const Tensor &gradSum, const Tensor &sum,
               const Tensor &weight, const Tensor &rstd) {
   const char *op = "residual_norm_backward";
@@ -89,7 +90,7 @@ struct Function : torch::autograd::Function<Function> {
     auto [sum, y, rstd] = op.call(x, added, weight, epsilon);
     ctx->save_for_backward({sum, weight, rstd});
     ctx->mark_non_differentiable({rstd});
-    ctx->set_materialize_grads(false); // one of both may not be used
+    ctx->set_materialize_grads(false); // the caller may use only one result
     return {sum, y, rstd};
   }
 
@@ -117,7 +118,8 @@ Triple autograd(const Tensor &x, const Tensor &added, const Tensor &weight,
   return {out[0], out[1], out[2]};
 }
 
-// The type of the sum is that of torch's x + added: under autocast they differ.
+// The sum has the type of torch's x + added: under autocast the two types
+// differ.
 Pair residualNorm(const Tensor &x, const Tensor &added, const Tensor &weight,
                   double epsilon) {
   static const auto op = findOp<Forward>("residual_norm_forward");

@@ -1,4 +1,5 @@
-// ops/nn/Rope.cpp - rotary positions: the table of angles and the rotation.
+// ops/nn/Rope.cpp - rotary position embedding: the table of angles and the
+// rotation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -16,8 +17,8 @@ namespace rope_op {
 
 using at::Tensor;
 
-// Angles are computed in double: at long positions an fp32 product of position
-// and frequency is already wrong in the fourth digit.
+// Computes angles in double. At long positions an fp32 product of position and
+// frequency is wrong in the fourth digit.
 std::tuple<Tensor, Tensor> table(int64_t positions, int64_t dim, double base,
                                  double scale, int64_t stride) {
   const char *op = "rope_table";
@@ -90,8 +91,8 @@ Tensor meta(const Tensor &x, const Tensor &, const Tensor &, const Tensor &,
 using Rope = Tensor(const Tensor &, const Tensor &, const Tensor &,
                     const Tensor &, c10::SymInt, int64_t, bool);
 
-// The gradient of a rotation is the inverse rotation: linear, so it may be
-// differentiated again.
+// The gradient of a rotation is the inverse rotation. It is linear, so it can
+// be differentiated again.
 struct Function : torch::autograd::Function<Function> {
   static Tensor forward(AutogradContext *ctx, const Tensor &x,
                         const Tensor &cos, const Tensor &sin,

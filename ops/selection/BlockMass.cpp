@@ -1,4 +1,5 @@
-// ops/selection/BlockMass.cpp - the share of attention of each selected block.
+// ops/selection/BlockMass.cpp - the op that computes the share of attention of
+// each selected block.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Register.h"

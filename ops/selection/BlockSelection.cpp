@@ -1,4 +1,5 @@
-// ops/selection/BlockSelection.cpp - what the ops that select blocks share.
+// ops/selection/BlockSelection.cpp - functions that the ops which select blocks
+// share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/selection/BlockSelection.h"

@@ -1,5 +1,5 @@
-// ops/selection/CompressedScores.cpp - selects blocks by the attention that
-// their compressed keys receive.
+// ops/selection/CompressedScores.cpp - selects blocks by the attention weights
+// of their compressed keys.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -17,8 +17,9 @@ using MaybeTensor = std::optional<Tensor>;
 
 constexpr const char *opName = "compressed_select";
 
-// Compressed keys of all sequences. Entries on a GPU are not read: a bound is
-// enough there, because kernels take the offsets from cu_cmp.
+// Returns the number of compressed keys of all sequences. On a GPU it returns
+// an upper bound without reading cu_cmp, because kernels read the offsets from
+// cu_cmp.
 int64_t compressedRows(const Tensor &cuCmp, int64_t tokens, int64_t stride) {
   return cuCmp.is_cpu() ? cuCmp.data_ptr<int32_t>()[cuCmp.numel() - 1]
                         : tokens / stride;

@@ -43,15 +43,15 @@ void check(const Tensor &q, const Tensor &k, const Tensor &weights,
     checkSameDevice(opName, name, *tensor, "q", q);
 }
 
-// First token of the sequence of each token, [T].
+// Returns the first token of each token's sequence, int64 [T].
 Tensor sequenceStarts(const Tensor &cuSeqlens, c10::SymInt tokens) {
   const Tensor starts = cuSeqlens.slice(0, 0, -1).to(at::kLong);
   const Tensor lengths = cuSeqlens.diff().to(at::kLong);
   return at::repeat_interleave_symint(starts, lengths, 0, std::move(tokens));
 }
 
-// The indexer's scores of the selected blocks, fp32 [T, lists, blocks]: of each
-// block the score of the token that `tokens` names.
+// Returns the indexer's scores of the selected blocks, fp32 [T, lists, blocks].
+// The score of a block is that of the token that `tokens` names for it.
 Tensor blockScores(const Tensor &q, const Tensor &k, const Tensor &weights,
                    const Tensor &tokens, const Tensor &cuSeqlens) {
   const c10::SymInt count = q.sym_size(0), lists = q.sym_size(1),

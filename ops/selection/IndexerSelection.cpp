@@ -1,4 +1,5 @@
-// ops/selection/IndexerSelection.cpp - selects blocks by a learned indexer.
+// ops/selection/IndexerSelection.cpp - the op that selects blocks by a learned
+// indexer.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Register.h"
@@ -15,10 +16,10 @@ namespace indexer_selection_op {
 using at::Tensor;
 
 constexpr const char *opName = "indexer_select";
-constexpr int64_t kColumns = 64; // tokens of a step, if a block has no more
+constexpr int64_t kColumns = 64; // tokens of a step, unless a block has more
 
-// Of compressed keys: key i of a sequence is that of the tokens i * stride ..
-// i * stride + length - 1. Without offsets each token has a key.
+// Positions of compressed keys: key i of a sequence covers the tokens i *
+// stride .. i * stride + length - 1. Without offsets, each token has one key.
 struct KeyPlaces {
   std::optional<Tensor> offsets;
   int64_t length, stride;

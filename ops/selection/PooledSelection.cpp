@@ -1,4 +1,5 @@
-// ops/selection/PooledSelection.cpp - selects blocks by their pooled keys.
+// ops/selection/PooledSelection.cpp - the op that selects blocks by their
+// pooled keys.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Register.h"
@@ -22,7 +23,7 @@ bool usesMaximum(c10::string_view pool) {
   return pool == "max";
 }
 
-// One key for each block, [blocks, Hkv, D].
+// Returns one key for each block, [blocks, Hkv, D].
 Tensor poolKeys(const Attention &a, int64_t block, bool maximum) {
   const int64_t blocks = tileCount(a.tokens, block, a.sequences);
   const Tensor pooled =
