@@ -1,4 +1,5 @@
-// simulator/Estimate.cpp - counters of a launch to cycles of a device.
+// simulator/Estimate.cpp - estimates the cycles on a device from a launch's
+// counters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/Estimate.h"
@@ -27,7 +28,7 @@ Estimate estimate(const Counters &c, const Device &d) {
                : 1;
   uint32_t fit = std::min<uint32_t>(
       d.maxBlocks, static_cast<uint32_t>(d.maxWarps / warpsPerBlock));
-  // A block also takes a kibibyte of its own.
+  // The system reserves 1 KiB of shared memory for each block.
   if (c.sharedBytes)
     fit = std::min(fit, d.sharedBytes / (c.sharedBytes + 1024));
   e.blocksPerSm = std::max(fit, 1u);

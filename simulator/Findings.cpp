@@ -1,4 +1,4 @@
-// simulator/Findings.cpp - findings as text.
+// simulator/Findings.cpp - prints findings as text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/Findings.h"

@@ -65,7 +65,7 @@ static uint64_t nanOf(Type type) {
   }
 }
 
-// Integer bits to the width and signedness of a type.
+// Extends integer bits according to the width and signedness of `type`.
 static uint64_t extend(Type type, uint64_t bits) {
   int unused = 64 - bitWidth(type);
   if (isSigned(type))
@@ -85,7 +85,8 @@ static uint64_t floatToInt(Type to, Type from, double value,
     return zero ? 0 : extend(to, uint64_t{1} << (bitWidth(to) - 1));
   }
   double whole = roundIntegral(value, rounding);
-  // 2^width is exact; the largest number of 64 bits is not.
+  // Compares with 2^width, which a double represents exactly; it cannot
+  // represent the largest 64-bit integer.
   double above = std::ldexp(1.0, bitWidth(to) - (isSigned(to) ? 1 : 0));
   if (whole >= above)
     return largest(to);
@@ -171,8 +172,8 @@ uint8_t floatToFloat8(Float8 format, double value, bool relu) {
   if (!e4m3)
     return sign | static_cast<uint8_t>(
                       roundDouble(value, 0, FormatE5m2, Rounding::Nearest));
-  // e4m3 spends its highest exponent on numbers, so the general rounding does
-  // not fit: count units of the last place instead.
+  // e4m3 uses its highest exponent for finite numbers, so the general rounding
+  // does not apply. Counts units in the last place instead.
   int exponent;
   std::frexp(value, &exponent); // value in [2^(exponent-1), 2^exponent)
   int unit = std::max(exponent - 1, 1 - FormatE4m3.bias()) -

@@ -1,5 +1,5 @@
-// simulator/arith/Double.cpp - f64 under a directed rounding, on the host's
-// mode.
+// simulator/arith/Double.cpp - f64 arithmetic under a directed rounding, using
+// the host's rounding mode.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/arith/Float.h"
@@ -15,7 +15,8 @@ uint64_t directedF64(int op, Rounding rounding, double a, double b, double c) {
                                           : FE_TONEAREST;
   int before = std::fegetround();
   std::fesetround(mode);
-  // Volatile keeps the compiler from moving the operation out of the mode.
+  // The volatile variables prevent the compiler from moving the operation out
+  // of the region with this rounding mode.
   volatile double x = a, y = b, z = c, result = 0;
   switch (op) {
   case OpAdd:

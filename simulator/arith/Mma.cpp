@@ -80,8 +80,8 @@ std::string mmaProblem(const MmaShape &s) {
                    "k" + std::to_string(s.k) + " with these types";
 }
 
-// Element `part` of a register: float of the floating types, int32_t of the
-// others.
+// Returns element `part` of a register: float for floating-point types, int32_t
+// for the others.
 template <MmaType T>
 static auto elementOf(uint32_t reg, int part) {
   if constexpr (T == MmaType::F16)
@@ -107,14 +107,15 @@ static float elementAsFloat(MmaType type, uint32_t reg, int part) {
                               : asFloat(reg);
 }
 
-// Operands as plain matrices: a[m][k], b[k][n], at most 16 x 32 and 32 x 8.
+// Operands as dense matrices: a[m][k] and b[k][n], at most 16 x 32 and 32 x 8.
 template <class T>
 struct Operands {
   alignas(64) T a[16][32];
   alignas(64) T b[32][8];
 };
 
-// mmaIndexA and mmaIndexB as closed loops: these run for every product.
+// Implements mmaIndexA and mmaIndexB as plain loops, because they run for every
+// product.
 template <MmaType Type, class T>
 static void gatherA(const MmaShape &s, const uint32_t *const *a,
                     Operands<T> &to) {

@@ -1,4 +1,4 @@
-// simulator/arith/TensorCores.cpp - how tensor cores add products.
+// simulator/arith/TensorCores.cpp - models how tensor cores add products.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/arith/TensorCores.h"
@@ -12,12 +12,13 @@
 namespace tessera::sim {
 namespace {
 
-// Exponents of subnormals are that of the smallest normal number.
+// Returns the exponent. A subnormal has the exponent `least` of the smallest
+// normal number.
 int exponentOf(float value, int least) {
   return std::max(std::ilogb(value), least);
 }
 
-// Toward zero.
+// Rounds toward zero to fp32.
 float cutOff(double value) {
   if (std::fabs(value) >= 0x1p128)
     return std::copysign(std::numeric_limits<float>::infinity(),
@@ -28,7 +29,7 @@ float cutOff(double value) {
   return nearest;
 }
 
-// One group. All are finite.
+// Adds one group of products and c. All values are finite.
 float groupSum(const float *a, const float *b, int count, float c, int least,
                int extraBits) {
   constexpr int None = std::numeric_limits<int>::min();
@@ -38,8 +39,8 @@ float groupSum(const float *a, const float *b, int count, float c, int least,
       top = std::max(top, exponentOf(a[k], least) + exponentOf(b[k], least));
   if (top == None)
     return c + 0.0f;
-  // At most 17 numbers below 2^(25 + extraBits), so no sum overflows; products
-  // of two fp32 numbers with 11 bits each are exact in fp64.
+  // At most 17 numbers below 2^(25 + extraBits), so no sum overflows. Products
+  // of two fp32 numbers with 11 significant bits each are exact in fp64.
   const int last = top - 23 - extraBits;
   auto whole = [&](double value) {
     return static_cast<int64_t>(std::ldexp(value, -last));

@@ -1,5 +1,5 @@
-// simulator/isa/Table.cpp - the instruction table: text of an opcode to its
-// row.
+// simulator/isa/Table.cpp - the instruction table, and the search for the row
+// of an opcode.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/isa/Table.h"
@@ -184,8 +184,8 @@ bool matchSuffix(const InstructionRow &row,
     bool found = next < parts.size() &&
                  std::find(group.alternatives.begin(), group.alternatives.end(),
                            parts[next]) != group.alternatives.end();
-    // Groups that a row repeats, for words that may stand here or there, match
-    // once: no atom.relaxed.global.acquire.
+    // A row repeats a group for modifiers with two possible positions. Only one
+    // of them may match: atom.relaxed.global.acquire is invalid.
     for (size_t k = 0; found && !group.isType && k < g; ++k)
       if (!row.suffix[k].isType &&
           row.suffix[k].alternatives == group.alternatives)

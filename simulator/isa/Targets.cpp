@@ -1,4 +1,4 @@
-// simulator/isa/Targets.cpp - limits of the targets of PTX.
+// simulator/isa/Targets.cpp - limits of the PTX targets.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/isa/Targets.h"
@@ -27,14 +27,14 @@ Words split(std::string_view text, char separator) {
 }
 
 // An instruction whose mnemonic is one of `mnemonics` ("*": any) needs the
-// capability if each of `suffixes` has an alternative among its suffixes.
+// capability if its suffixes include an alternative of each of `suffixes`.
 struct Rule {
   std::string_view mnemonics, suffixes;
   uint32_t capability;
 };
 
-// PTX ISA 8.7, "Target ISA Notes" of each instruction. TargetsTest compares
-// them with what ptxas accepts.
+// Source: PTX ISA 8.7, "Target ISA Notes" of each instruction. TargetsTest
+// compares them with what ptxas accepts.
 constexpr Rule rules[] = {
     {"ldmatrix|movmatrix", "", 75},
     {"stmatrix", "", 90},

@@ -1,5 +1,5 @@
-// simulator/machine/Block.cpp - one thread block: scheduling, branches,
-// barriers.
+// simulator/machine/Block.cpp - executes one thread block: scheduling,
+// branches, barriers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/Block.h"
@@ -11,7 +11,7 @@ namespace tessera::sim {
 namespace {
 
 constexpr uint64_t Turn = 20000;       // instructions before another warp runs
-constexpr uint64_t ResidentTurn = 500; // where blocks may wait for one another
+constexpr uint64_t ResidentTurn = 500; // where blocks may wait for each other
 
 uint64_t threadsOf(const Dim3 &d) { return uint64_t{d[0]} * d[1] * d[2]; }
 
@@ -246,12 +246,12 @@ void Block::warpSync(Warp &w) {
   updateFloor(w);
 }
 
-// Atomics on one place follow one another: each sees the last and what was
-// before it.
+// Atomics on one address are ordered: each synchronizes with the previous one,
+// and with everything that happened before that one.
 void Block::atomicSync(Warp &w, uint32_t address) {
   std::vector<uint32_t> &last = atomicOrder[address];
   last.resize(warps.size());
-  // The access itself is seen by the next one, too.
+  // The next atomic also sees this access.
   w.now = ++clock;
   w.seen[w.id] = clock;
   for (size_t v = 0; v < warps.size(); ++v) {
@@ -273,8 +273,9 @@ bool Block::run(uint64_t number, Finding &finding) {
   return progress == Progress::Done;
 }
 
-// An uninitialized value is often the trace of a race that another warp has yet
-// to complete: the others go on, and a race counts more.
+// An uninitialized value is often the result of a race that another warp has
+// not completed yet. The other warps therefore continue, and a race replaces
+// this finding.
 bool Block::note(const Warp &w, const Violation &violation, Finding &finding) {
   const bool isRace = violation.check == Check::SharedRace ||
                       violation.check == Check::AsyncRead;
@@ -330,8 +331,9 @@ void Block::orderTurns() {
       std::swap(turns[i - 1], turns[chance.below(i)]);
 }
 
-// Mostly short ones, so that warps meet everywhere; now and then one runs far
-// ahead of the others.
+// Returns the number of instructions of a turn. Most turns are short, so that
+// warps interleave at all points; some are long, so that a warp runs far ahead
+// of the others.
 uint64_t Block::turn() {
   if (!launch.options->seed)
     return launch.options->resident ? ResidentTurn : Turn;
@@ -381,7 +383,8 @@ void Block::runWarp(Warp &w) {
   const Inst *code = program.code.data();
   uint64_t stop = w.executed + turn();
   while (w.state == Warp::State::Ready && w.executed < stop) {
-    // Lanes that wait where this path ends join it again.
+    // If this path has no live lanes left, resumes the lanes on top of the
+    // stack.
     while (!w.stack.empty() && (w.active & w.live) == 0) {
       w.pc = w.stack.back().pc;
       w.active = w.stack.back().mask & w.live;
@@ -416,7 +419,7 @@ void Block::step(Warp &w, const Inst &i, uint32_t mask) {
   case Flow::Branch:
     return branch(w, i, mask);
   case Flow::BranchTable: {
-    // The first active lane's target is taken by those that agree.
+    // Lanes with the same index as the first active lane take its target.
     if (!mask) {
       ++w.pc;
       return;
@@ -442,8 +445,8 @@ void Block::step(Warp &w, const Inst &i, uint32_t mask) {
       w.groups.push_back({w.pc, w.active & ~same, false});
       w.active = same;
     } else if (same != w.active) {
-      // The others execute this branch again when these lanes have come to the
-      // meeting point.
+      // The other lanes execute this branch again after these lanes have
+      // reached the reconvergence point.
       if (w.stack.empty() || w.stack.back().reconverge != i.reconverge)
         w.stack.push_back({i.reconverge, i.reconverge, w.active});
       w.stack.push_back({w.pc, i.reconverge, w.active & ~same});
@@ -471,9 +474,14 @@ void Block::step(Warp &w, const Inst &i, uint32_t mask) {
   ++w.pc;
 }
 
-// An entry says where the path that runs now ends, and where which lanes go on
-// then. A divergent branch adds one for all lanes at the meeting point, unless
-// the path ends there anyway, and one for the side that waits.
+// A stack entry contains the point at which the current path ends, and the pc
+// and lanes that resume there. A divergent branch pushes one entry for all
+// lanes at the reconvergence point, unless the current path ends there, and one
+// for the path that waits.
+//
+//      if (p) A; else B; C     stack (top first) while A runs
+//        lanes 0-3 run A         {pc B, reconverge C, lanes 4-7}
+//        lanes 4-7 wait          {pc C, reconverge C, lanes 0-7}
 void Block::branch(Warp &w, const Inst &i, uint32_t taken) {
   uint32_t other = w.active & ~taken;
   if (other == 0) {
@@ -492,8 +500,8 @@ void Block::branch(Warp &w, const Inst &i, uint32_t taken) {
   }
   uint32_t meet = i.reconverge;
   uint32_t next = w.pc + 1, target = i.target;
-  // Lanes that leave at once do so first: warp-wide instructions of the others
-  // wait for no lane that has exited.
+  // Lanes that exit at once run first. Warp-wide instructions of the other
+  // lanes do not wait for lanes that have exited.
   if (program.code[next].flow == Flow::Exit &&
       program.code[next].guard == NoRow) {
     std::swap(next, target);
@@ -548,9 +556,9 @@ uint32_t Block::uniformValue(Warp &w, const Inst &i, uint32_t row,
   return values[first];
 }
 
-// op[0]: destination of a reduction (or NoRow), op[1]: barrier, op[2]: threads
-// (or NoRow), op[3]: predicate of a reduction. mode: 0 sync, 1 arrive, 2 popc,
-// 3 and, 4 or.
+// Operands: op[0] is the destination of a reduction (or NoRow), op[1] the
+// barrier, op[2] the number of threads (or NoRow), op[3] the predicate of a
+// reduction. mode: 0 sync, 1 arrive, 2 popc, 3 and, 4 or.
 void Block::arrive(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t number = uniformValue(w, i, i.op[1], mask);
   if (number >= 16)
@@ -620,8 +628,8 @@ void Block::tryRelease(uint32_t number) {
     return;
   Barrier done = std::move(b);
   b = {};
-  // Whoever waits here has accessed nothing since it came: all of its accesses
-  // lie before this moment of the clock.
+  // A waiting warp has accessed nothing since it arrived, so all of its
+  // accesses precede the current clock value.
   for (size_t v = 0; v < warps.size(); ++v)
     if ((done.waiting >> v) & 1)
       done.joined[v] = clock;

@@ -1,5 +1,5 @@
-// simulator/machine/ByteTaint.cpp - registers of which some bytes are
-// uninitialized.
+// simulator/machine/ByteTaint.cpp - tracks registers of which only some bytes
+// are uninitialized.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/ByteTaint.h"
@@ -20,7 +20,7 @@ BytesTainted bytesTainted(const Warp &w, uint32_t row, uint32_t bytes) {
   const auto found = w.byteTaints.find(row);
   if (found == w.byteTaints.end())
     return result;
-  // Lanes in which the register still has what was noted.
+  // Lanes whose register still has the recorded value.
   const ByteTaint &noted = found->second;
   uint32_t same = 0;
   for (uint32_t l = 0; l < Lanes; ++l)
@@ -42,7 +42,8 @@ void setBytesTainted(Warp &w, uint32_t row, uint32_t mask, uint32_t bytes,
   if (!((any ^ all) & mask))
     return;
   ByteTaint &note = w.byteTaints[row];
-  // Of other lanes, on the other side of a branch, the note stays.
+  // The record keeps the bytes of lanes outside of `mask`, which are on the
+  // other side of a branch.
   note.mask |= mask;
   for (uint32_t l = 0; l < Lanes; ++l)
     if (mask >> l & 1)

@@ -1,4 +1,5 @@
-// simulator/machine/Decode.cpp - instructions to Inst: table rows applied.
+// simulator/machine/Decode.cpp - decodes PTX instructions to Inst by the rows
+// of the instruction table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/Decode.h"
@@ -86,8 +87,9 @@ void Decoder::fail(const std::string &what, const std::string &hint) {
   throw Error(text + where, hint);
 }
 
-// Shared variables of the module and of all functions that are no entries stand
-// first, those of the entry follow, dynamic shared memory comes last.
+// Lays out shared memory: first the shared variables of the module and of all
+// functions that are not entries, then those of the entry, then dynamic shared
+// memory.
 void Decoder::layoutShared(const ptx::Function &entry) {
   uint64_t end = 0;
   uint32_t dynamicAlign = 16;
@@ -131,7 +133,7 @@ Program Decoder::run(const ptx::Function &entry) {
     program.paramBytes = offset + static_cast<uint32_t>(v.bytes);
   }
   body(frame, 0);
-  // A body may end without ret.
+  // PTX permits a body without a final ret.
   Inst last;
   last.sem = Sem::Exit;
   last.kind = Class::Control;
@@ -427,8 +429,8 @@ void Decoder::operands(Frame &frame, const ptx::Instruction &source,
     inst.mode = 2; // .reg .b8
 }
 
-// Vectors have the length that the opcode says; narrow accesses narrow the
-// grain of the history of shared and global memory.
+// Checks that each vector has the length that the opcode requires. A narrow
+// access reduces the granularity of the shared and global memory history.
 void Decoder::checkVectors(const Match &m, const Inst &inst,
                            const std::vector<uint32_t> &lengths) {
   auto wrong = [&](uint32_t expected) {
@@ -501,7 +503,7 @@ void Decoder::barrierOperands(Frame &frame, const ptx::Instruction &source,
   }
 }
 
-// cp.async dst, src, bytes [, source bytes] [, policy]
+// Operands: cp.async dst, src, bytes [, source bytes] [, policy].
 void Decoder::copyOperands(Frame &frame, const ptx::Instruction &source,
                            const Match &match, Inst &inst) {
   const std::vector<ptx::Operand> &o = source.operands;
@@ -579,8 +581,8 @@ void Decoder::movOperands(Frame &frame, const ptx::Instruction &source,
   }
 }
 
-// Inlines the callee's body at the call, with separate registers and variables;
-// its parameters are the caller's .param variables.
+// Inlines the callee's body at the call, with separate registers and variables.
+// Its parameters are the caller's .param variables.
 void Decoder::call(Frame &frame, const ptx::Instruction &source, int depth) {
   const std::vector<ptx::Operand> &results = source.operands[0].items;
   const std::vector<ptx::Operand> &arguments = source.operands[2].items;

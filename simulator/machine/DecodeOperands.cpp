@@ -1,4 +1,5 @@
-// simulator/machine/DecodeOperands.cpp - operands of instructions to rows.
+// simulator/machine/DecodeOperands.cpp - maps operands of instructions to
+// register rows.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/Decode.h"
@@ -151,8 +152,9 @@ uint64_t Decoder::symbolAddress(Frame &frame, const ptx::Operand &o,
   return base + static_cast<uint64_t>(o.value);
 }
 
-// Row of the base; the offset goes into `offset`. A parameter of the entry
-// turns a load into LoadParam; other .param variables are local memory.
+// Returns the row of the base and stores the offset in `offset`. A parameter of
+// the entry turns a load into LoadParam; other .param variables are local
+// memory.
 uint32_t Decoder::address(Frame &frame, const ptx::Operand &o, Inst &inst,
                           int64_t &offset, bool &wide) {
   if (o.kind != Kind::Address || o.items.size() != 1)

@@ -1,4 +1,5 @@
-// simulator/machine/GlobalMemory.cpp - host tensors with known bounds.
+// simulator/machine/GlobalMemory.cpp - host tensors as global memory with known
+// bounds.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/GlobalMemory.h"
@@ -57,8 +58,8 @@ void GlobalMemory::finish() {
   std::stable_sort(
       ranges.begin(), ranges.end(),
       [](const Allocation &a, const Allocation &b) { return a.base < b.base; });
-  // The same tensor may be passed twice: equal ranges count once, and are
-  // writable when one of them is.
+  // The caller may pass the same tensor twice. Equal ranges are merged, and the
+  // result is writable if one of them is.
   std::vector<Allocation> kept;
   for (Allocation &a : ranges) {
     if (!kept.empty() && a.base < kept.back().end) {

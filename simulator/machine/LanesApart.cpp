@@ -1,11 +1,17 @@
-// simulator/machine/LanesApart.cpp - lanes of a warp that run apart.
+// simulator/machine/LanesApart.cpp - independent thread scheduling of a warp's
+// lanes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Since Volta every thread has a program counter of its own, and lanes of a
-// warp stand together only where the ISA says so. Here lanes at one instruction
-// are a group; groups take turns, are split and joined at random, and wait at
-// an instruction that lanes execute together until all of them have come.
+// Since Volta every thread has a separate program counter, and lanes of a warp
+// converge only where the ISA requires it. Here the lanes at one instruction
+// form a group. Groups run alternately and are split and joined at random. A
+// group waits at an instruction that lanes execute together until all of these
+// lanes arrive.
+//
+//      shfl.sync mask 0xff    lanes 0-3 arrive: the group waits
+//                             lanes 4-7 still run the code before
+//                             lanes 4-7 arrive: one group, shfl executes
 #include "simulator/machine/Block.h"
 
 #include <algorithm>
@@ -13,7 +19,7 @@
 namespace tessera::sim {
 namespace {
 
-// The register with the member mask of a .sync instruction, or NoRow.
+// Returns the register with the member mask of a .sync instruction, or NoRow.
 uint32_t membersOf(const Inst &i) {
   switch (i.sem) {
   case Sem::Shfl:
@@ -31,7 +37,7 @@ uint32_t membersOf(const Inst &i) {
   }
 }
 
-// All lanes of the warp that have not exited execute it together.
+// True if all lanes of the warp that have not exited execute it together.
 bool isAligned(const Inst &i) {
   return i.flow == Flow::Barrier || i.sem == Sem::Mma ||
          i.sem == Sem::Ldmatrix || i.sem == Sem::Stmatrix ||
@@ -40,9 +46,9 @@ bool isAligned(const Inst &i) {
 
 uint32_t randomLanes(Chance &chance) {
   switch (chance.below(3)) {
-  case 0: // one
+  case 0: // one lane
     return 1u << chance.below(Lanes);
-  case 1: { // by a bit of their number: halves, pairs, every other
+  case 1: { // by one bit of the lane number
     constexpr uint32_t withBit[] = {0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0,
                                     0xff00ff00, 0xffff0000};
     return withBit[chance.below(5)];
@@ -56,7 +62,8 @@ uint32_t randomLanes(Chance &chance) {
 
 // Returns the waiting lanes that resume together with a waiting group.
 // `complete`: true if the group waits for no other lanes. `samePlace`: true if
-// they wait at one instruction, which all but bar.warp.sync require.
+// they wait at one instruction, which all instructions but bar.warp.sync
+// require.
 uint32_t Block::together(const Warp &w, const LaneGroup &group, bool &samePlace,
                          bool &complete) const {
   const Inst &i = program.code[group.pc];
@@ -70,7 +77,7 @@ uint32_t Block::together(const Warp &w, const LaneGroup &group, bool &samePlace,
     complete = lanes == w.live;
     return lanes;
   }
-  if (w.taint[row] & PoisonBits & group.mask) { // which executing it reports
+  if (w.taint[row] & PoisonBits & group.mask) { // execution reports it
     complete = true;
     return group.mask;
   }
@@ -104,7 +111,7 @@ bool Block::converge(Warp &w, bool stuck) {
     uint32_t lanes = together(w, group, samePlace, complete);
     if (!complete && !stuck)
       continue;
-    if (!complete) { // lanes with other masks at this place, too
+    if (!complete) { // include lanes with other masks
       lanes = 0;
       for (const LaneGroup &other : w.groups)
         if (other.waits && other.pc == group.pc)
@@ -140,7 +147,7 @@ bool Block::converge(Warp &w, bool stuck) {
   return false;
 }
 
-// Some of the active lanes go on, the others later.
+// Splits the active lanes at random: some continue, the others run later.
 void Block::splitGroup(Warp &w) {
   if (w.groups.size() + 1 >= mostGroups || chance.below(2))
     return;
@@ -151,8 +158,8 @@ void Block::splitGroup(Warp &w) {
   w.active = part;
 }
 
-// Makes the lanes that run next the active ones. False when there are none now:
-// the warp waits at a barrier or is done.
+// Chooses the lanes that run next and makes them active. Returns false if no
+// lane can run: the warp waits at a barrier or is done.
 bool Block::chooseGroup(Warp &w) {
   if (w.active & w.live)
     w.groups.push_back({w.pc, w.active & w.live, false});
@@ -204,7 +211,7 @@ void Block::stepApart(Warp &w) {
   if (mask && (isAligned(i) || membersOf(i) != NoRow)) {
     w.groups.push_back({w.pc, mask, true});
     w.active &= ~mask;
-    ++w.pc; // where the predicate is false
+    ++w.pc; // for lanes whose predicate is false
     return;
   }
   count(w, i, mask);
@@ -224,8 +231,8 @@ void Block::runApart(Warp &w) {
     }
     if (!chooseGroup(w))
       return;
-    // Short runs, so that lanes meet everywhere; now and then a group runs far
-    // ahead of the others.
+    // Most runs are short, so that lanes interleave at all points; some are
+    // long, so that a group runs far ahead of the others.
     const uint64_t pause = std::min(
         stop, w.executed + 1 +
                   (chance.below(8) ? chance.below(16) : chance.below(4096)));

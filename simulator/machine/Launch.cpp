@@ -1,5 +1,5 @@
-// simulator/machine/Launch.cpp - modules and launches: blocks over the host's
-// cores.
+// simulator/machine/Launch.cpp - loads modules and launches kernels, with
+// blocks distributed over the host's cores.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/isa/Targets.h"
@@ -24,7 +24,7 @@ namespace tessera::sim {
 class ModuleState {
 public:
   ptx::Module tree;
-  // Variables in global and constant memory, 128-byte aligned.
+  // A variable in global or constant memory, 128-byte aligned.
   struct Variable {
     std::vector<uint8_t> storage;
     uint8_t *data = nullptr;
@@ -78,8 +78,8 @@ void placeVariables(ModuleState &state) {
     }
 }
 
-// The order in which blocks start: that of the grid, or with a seed offset +
-// step * i for some offset and step.
+// The order in which blocks start: grid order or, with a seed, offset + step *
+// i for a random offset and step.
 class BlockOrder {
 public:
   BlockOrder(uint64_t seed, uint64_t blocks) : blocks(blocks) {
@@ -91,7 +91,7 @@ public:
       step = 1 + chance.below(std::min(blocks, ~uint64_t{0} / blocks));
     while (std::gcd(step, blocks) != 1);
   }
-  // A permutation of 0 to blocks - 1.
+  // Returns element i of a permutation of 0 to blocks - 1.
   uint64_t at(uint64_t i) const {
     assert(i < blocks && "the grid does not have this block");
     return (step * i % blocks + offset) % blocks;
@@ -157,7 +157,7 @@ void checkLaunch(const Program &p, const std::string &target, Dim3 grid,
                   "fp32 with 4");
 }
 
-// Sums of one worker into the report.
+// Adds one worker's counts to the report.
 void addCounts(const Block &block, Counters &counters) {
   assert(block.counts.size() >= counters.instructions.size() &&
          "the block counts each instruction of the program");
@@ -200,7 +200,7 @@ void finishCounters(Counters &counters) {
       counters.globalRequests += c.requests;
       counters.globalSectors += c.sectors;
     }
-    if (c.copyWays) // where nothing is read, too: it writes zeros
+    if (c.copyWays) // copies without a source write zeros
       counters.copyRequests += c.warps;
     counters.copyWays += c.copyWays;
     counters.copyConflicts += c.copyWays - c.leastCopyWays;
@@ -338,7 +338,7 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
   threads =
       static_cast<unsigned>(std::min<uint64_t>(std::max(threads, 1u), blocks));
   std::atomic<uint64_t> next{first}, firstBad{~uint64_t{0}};
-  // The finding is that a block waits without end.
+  // True if the finding is that a block waits forever.
   std::atomic<bool> waiting{false};
   std::mutex mutex;
   Finding finding;
@@ -356,10 +356,10 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
   auto work = [&](bool reports) {
     try {
       Block machine(launch);
-      // Blocks after one with a finding are not run; those before it are, so
-      // that the finding is always that of the first. A block that waits
-      // without end does not keep the blocks from running that would run at
-      // the same time: what they do wrong may be why it waits.
+      // No block after one with a finding is run, but those before it are, so
+      // that the finding is always that of the first block. If a block waits
+      // forever, the blocks that would run at the same time still run: their
+      // errors may be the reason for the wait.
       const auto runs = [&](uint64_t b) {
         return b < firstBad.load() || (waiting && b - first < threads);
       };
@@ -370,8 +370,8 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
         if (machine.run(numberOf(b), mine))
           continue;
         std::lock_guard lock(mutex);
-        // A block that was stopped may have held a lock for which another one
-        // waits without end.
+        // The stopped block may have held a lock for which another block waits
+        // forever, so its finding replaces the other one's.
         const bool waits = mine.check == Check::EndlessLoop;
         const bool known = firstBad.load() != ~uint64_t{0};
         const bool replaces = known && finding.check == Check::EndlessLoop;

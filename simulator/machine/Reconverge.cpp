@@ -1,8 +1,14 @@
-// simulator/machine/Reconverge.cpp - where the lanes of a branch meet again.
+// simulator/machine/Reconverge.cpp - finds where the lanes of a branch
+// reconverge.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The immediate post-dominator of every branch.
+// Lanes reconverge at the immediate post-dominator of the branch:
+//
+//      B0: @p bra B2 ----+        B1 and B2 both lead to B3,
+//      B1: ...; bra B3   |        so lanes that diverge in B0
+//      B2: ... <---------+        reconverge at B3
+//      B3: ...
 #include "ptx/Dominators.h"
 #include "simulator/machine/Decode.h"
 
@@ -12,8 +18,8 @@
 namespace tessera::sim {
 namespace {
 
-// First instruction of each block, and the number that the block of each
-// instruction has. The exit is a block after all others.
+// First instruction of each block, and the block of each instruction. The exit
+// is a block after all others.
 struct Blocks {
   std::vector<uint32_t> starts, blockOf;
   uint32_t exit() const { return static_cast<uint32_t>(starts.size()); }

@@ -1,4 +1,5 @@
-// simulator/machine/ReleaseHistory.cpp - what releases in global memory cover.
+// simulator/machine/ReleaseHistory.cpp - records which accesses the releases in
+// global memory cover.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/ReleaseHistory.h"

@@ -1,16 +1,16 @@
-// simulator/machine/Resident.cpp - blocks that run at once and may wait for one
-// another.
+// simulator/machine/Resident.cpp - runs blocks that are resident at the same
+// time and may wait for each other.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks take turns on the calling thread. A kernel whose blocks wait for
-// others ends only if those are among the blocks that run: on a GPU as here, no
-// block starts before another one has ended.
+// The blocks run alternately on the calling thread. A kernel whose blocks wait
+// for other blocks terminates only if those are resident: here, as on a GPU, no
+// block starts before another one ends.
 //
-// A deadlock is proven: a warp that is in a state (registers, place, masks) in
-// which it has been before, with the same memory, does the same again. If that
-// is so for all warps of all blocks that run, and no store changed global
-// memory in between, nothing will ever change.
+// A deadlock is proven. If a warp is in a state (registers, pc, masks) in which
+// it was before, with the same memory, it repeats the same steps. If this holds
+// for all warps of all resident blocks, and no store changed global memory
+// meanwhile, the state repeats forever.
 #include "simulator/machine/Block.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace tessera::sim {
 namespace {
 
-constexpr size_t mostStates = 1 << 12; // of a warp; more are a long computation
+constexpr size_t mostStates = 1 << 12; // per warp; more: a long computation
 
 size_t hashOf(const void *data, size_t bytes) {
   return std::hash<std::string_view>()(
@@ -42,7 +42,7 @@ size_t stateOf(const Warp &w, size_t rowBytes) {
   return hash;
 }
 
-// The blocks that have started and not ended.
+// The blocks that have started but not ended.
 class ResidentBlocks {
 public:
   ResidentBlocks(Launch &launch, const BlockNumbers &numbers, uint64_t count)
@@ -84,7 +84,7 @@ private:
     block.start(numbers(next++));
   }
 
-  // A turn of each block. False: one did something wrong.
+  // Runs one turn of each block. Returns false if one has a finding.
   bool runEach(Finding &finding) {
     for (size_t i = 0; i < running.size();) {
       switch (running[i]->round(finding)) {
@@ -106,7 +106,7 @@ private:
   bool allRepeat() {
     bool all = true;
     for (Block *block : running)
-      all &= block->repeats(); // each remembers its state
+      all &= block->repeats(); // each one records its state
     return all;
   }
 

@@ -1,4 +1,5 @@
-// simulator/machine/SharedMemory.cpp - a block's shared memory and its history.
+// simulator/machine/SharedMemory.cpp - a block's shared memory, and the history
+// of accesses that finds races.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/SharedMemory.h"
@@ -44,7 +45,8 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
   uint32_t address = cell << shift;
   uint32_t info = withReader ? readInfo[cell] : writeInfo[cell];
   uint32_t thread = threadOf(info);
-  // Among the readers are writers of the value that was there (keepWriter).
+  // Readers include writers that stored the value that was there already
+  // (keepWriter).
   bool wrote =
       !withReader || w.program->code[info >> 11].kind == Class::SharedStore;
   std::string other =
@@ -67,8 +69,9 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
                  "no cp.async.wait_group lies between";
   } else {
     violation.check = Check::SharedRace;
-    // Copies of one value that differ: Triton's sums over lanes do when their
-    // first step was contracted (docs/simulator-tests.md).
+    // Lanes store different copies of one value. Triton's sums over lanes do
+    // this if the compiler contracted their first step
+    // (docs/simulator-tests.md).
     bool together = writes && !withReader && info >> 11 == i.index;
     violation.message =
         together
@@ -81,7 +84,7 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
   violate(violation);
 }
 
-// The last write must have happened before this access.
+// Reports a race unless the last write happened before this access.
 void SharedMemory::checkWrite(Warp &w, const Inst &i, uint32_t lane,
                               uint32_t cell, bool writes) {
   uint32_t stamp = writeStamp[cell];
@@ -93,7 +96,7 @@ void SharedMemory::checkWrite(Warp &w, const Inst &i, uint32_t lane,
   conflict(w, i, lane, cell, writes, false);
 }
 
-// So must all reads.
+// Reports a race unless all reads happened before this access.
 void SharedMemory::checkReads(Warp &w, const Inst &i, uint32_t lane,
                               uint32_t cell) {
   uint32_t thread = threadOf(readInfo[cell]);
@@ -120,8 +123,9 @@ void SharedMemory::read(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
   }
 }
 
-// The last writer is about to be replaced by one that stores the same value. A
-// later store of another value must come after both, as after those who read.
+// Records the last writer as a reader, because a store of the same value is
+// about to replace it. A later store of another value must come after both, as
+// it must come after all readers.
 void SharedMemory::keepWriter(const Warp &w, uint32_t cell) {
   uint32_t stamp = writeStamp[cell];
   if (stamp <= w.floor)
@@ -191,7 +195,8 @@ void SharedMemory::setPoison(uint32_t first, uint32_t length, bool value) {
     poison[cell] = value;
 }
 
-// Lanes that an access of `words` words a lane serves at once.
+// Returns the number of lanes that are served in one pass if each accesses
+// `words` words.
 static uint32_t lanesTogether(uint32_t words) {
   return words >= 4 ? 8 : words == 2 ? 16 : 32;
 }
@@ -209,7 +214,8 @@ uint32_t bankWays(const uint32_t *address, uint32_t bytes, uint32_t mask) {
   uint32_t group = lanesTogether(words);
   uint32_t passes = 0;
   for (uint32_t start = 0; start < Lanes; start += group) {
-    // Different words per bank; the same word is broadcast.
+    // Counts the different words of each bank; lanes with the same word share a
+    // broadcast.
     uint32_t seen[32][8];
     uint8_t count[32] = {};
     uint32_t most = 0;

@@ -1,5 +1,5 @@
-// simulator/machine/WatchPoint.cpp - a program with hooks after the
-// instructions of a line.
+// simulator/machine/WatchPoint.cpp - adds hooks to a program after the
+// instructions of a source line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/WatchPoint.h"
@@ -42,7 +42,7 @@ bool isUntyped(Type type) {
   }
 }
 
-// Registers of an operand.
+// Appends the registers of an operand.
 void collect(const ptx::Operand &o, std::vector<uint32_t> &to) {
   if (o.kind == Kind::Register)
     to.push_back(o.index);
@@ -51,8 +51,8 @@ void collect(const ptx::Operand &o, std::vector<uint32_t> &to) {
       collect(item, to);
 }
 
-// Where the kernel's own lines are: the file that its first instruction was at
-// last inlined into.
+// Returns the file of the kernel's source: the outermost file into which its
+// first instruction was inlined.
 uint32_t ownFile(const ptx::Module &module, const Program &program) {
   for (const InstInfo &info : program.info) {
     if (info.location == ptx::None)
@@ -209,7 +209,7 @@ void WatchPoint::infer(uint32_t frame) {
                       : rule.fixed;
       if (rule.role == Role::Address || rule.role == Role::Label || rule.wide)
         continue;
-      // Fragments of a product hold two halves a register.
+      // A register of an mma fragment holds two halves.
       if (sem == Sem::Mma)
         type = type == Type::F16     ? Type::F16x2
                : type == Type::Bf16  ? Type::Bf16x2
@@ -224,7 +224,7 @@ void WatchPoint::infer(uint32_t frame) {
 void WatchPoint::inferTypes() {
   for (const Program::FrameRows &frame : copy.frames)
     types.emplace_back(frame.fn->registers.size(), Type::None);
-  // Twice, so that types pass through moves.
+  // Runs twice, so that types propagate through moves.
   for (int round = 0; round < 2; ++round)
     for (uint32_t k = 0; k < copy.frames.size(); ++k)
       infer(k);

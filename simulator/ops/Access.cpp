@@ -1,4 +1,5 @@
-// simulator/ops/Access.cpp - addresses of a warp's memory access, checked.
+// simulator/ops/Access.cpp - computes and checks the addresses of a warp's
+// memory access.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/ops/Access.h"
@@ -22,7 +23,7 @@ const char *verb(const Access &access) {
            address, std::move(place), ""});
 }
 
-// Number of different values among the lanes of a mask.
+// Returns the number of different values among the lanes of a mask.
 U32 distinct(const U64 *value, U32 mask, U32 shift) {
   U64 list[Lanes];
   U32 count = 0;
@@ -69,7 +70,7 @@ void addressesOf(Warp &w, const Inst &i, U32 mask, U32 row, Access &access) {
   if (U32 poisoned = static_cast<U32>(taint))
     violate({Check::Uninitialized, firstLane(poisoned),
              "the address of this access is uninitialized", 0, "", ""});
-  // Offsets in shared memory are 32 bits wide and wrap as they please.
+  // An offset in shared memory has 32 bits and may wrap without an error.
   if (i.space == MemSpace::Global || i.space == MemSpace::Generic) {
     U32 lane = firstLane(static_cast<U32>(taint >> 32));
     violate({Check::AddressOverflow, lane,
@@ -103,7 +104,8 @@ Allocation *checkGlobal(Warp &w, const Inst &i, U32 mask,
                "writes " + allocation.name + ", which is read-only", a[lane],
                memory.describe(a[lane]), ""});
   };
-  // Where this instruction was the last time, most often.
+  // Tries the allocation of this instruction's previous access first; it
+  // usually matches.
   U32 &hint = w.block->lastAllocation[i.index];
   auto &ranges = memory.allocations();
   Allocation *found = nullptr;

@@ -1,11 +1,18 @@
-// simulator/ops/Async.cpp - cp.async: copies that land at their wait.
+// simulator/ops/Async.cpp - cp.async: copies that write their destination at
+// the wait.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes are written when the thread that issued the copy has waited for its
-// group; until then whoever looks gets an error. A GPU may read them at any
-// time between: they are read as late as that, too (Options::copiesReadAtIssue:
-// when the copy is issued), and a source that has changed by then is an error.
+// The destination is written when the thread that issued the copy has waited
+// for its group; any access before then is an error. A GPU may read the source
+// at any time in between. The simulator reads it at the wait or, with
+// Options::copiesReadAtIssue, at the issue. A source that changes in between is
+// an error.
+//
+//      cp.async dst, src    source may be read from here ...
+//      cp.async.commit
+//      ...                  access to dst, or store to src: error
+//      cp.async.wait        ... until here; dst is written
 #include "simulator/ops/GlobalRaces.h"
 
 #include "simulator/machine/Lanes.h"
@@ -15,7 +22,7 @@ namespace tessera::sim {
 namespace {
 
 // op: shared address, global address, source size (or NoRow). imm: offset of
-// the shared address, mode/mode2: unused; count: bytes.
+// the shared address. mode, mode2: unused. count: bytes.
 void copyOp(Warp &w, const Inst &i, U32 mask) {
   Inst part = i;
   part.space = MemSpace::Shared;
@@ -30,7 +37,7 @@ void copyOp(Warp &w, const Inst &i, U32 mask) {
       to.address[l] -= SharedWindow;
   checkShared(w, i, mask, to.address, i.count, i.count, true);
   countCopy(w, i, mask, to.address, i.count);
-  // Lanes that read nothing need no valid global address.
+  // Lanes that read nothing do not need a valid global address.
   U32 reading = mask;
   U32 sizes[Lanes];
   for (U32 l = 0; l < Lanes; ++l) {
@@ -55,8 +62,8 @@ void copyOp(Warp &w, const Inst &i, U32 mask) {
     part.space = MemSpace::Global;
     part.wideAddress = true;
     addressesOf(w, part, reading, i.op[1], from);
-    // A partial source still lies inside as a whole copy would only when its
-    // bytes do: checked by its own size.
+    // checkGlobal() tests all bytes of a full copy. A partial source is tested
+    // with its smaller size.
     U32 whole = 0;
     for (U32 l = 0; l < Lanes; ++l)
       whole |= static_cast<U32>(sizes[l] == i.count) << l;
@@ -126,7 +133,7 @@ void commitOp(Warp &w, const Inst &, U32 mask) {
 }
 
 void checkSource(const Warp &w, const AsyncCopy &copy, U32 lane) {
-  if (!copy.sourceBytes[lane] || // zeros, from nowhere
+  if (!copy.sourceBytes[lane] || // no source: zeros are written
       std::memcmp(copy.data[lane],
                   reinterpret_cast<const void *>(copy.source[lane]),
                   copy.sourceBytes[lane]) == 0)
@@ -139,7 +146,7 @@ void checkSource(const Warp &w, const AsyncCopy &copy, U32 lane) {
            "copied by " + w.block->describe(copy.inst)});
 }
 
-// Lands the copies of groups below done[lane].
+// Completes the copies whose group number is below done[lane].
 void land(Warp &w, U32 mask, const U32 *done) {
   SharedMemory &shared = w.block->shared;
   bool races = w.block->launch.options->races;
@@ -167,7 +174,7 @@ void land(Warp &w, U32 mask, const U32 *done) {
           std::max(w.completed[l], std::min(done[l], w.committed[l]));
 }
 
-// imm: groups that may stay in flight.
+// imm: number of groups that may remain in flight.
 void waitOp(Warp &w, const Inst &i, U32 mask) {
   U32 done[Lanes];
   for (U32 l = 0; l < Lanes; ++l)

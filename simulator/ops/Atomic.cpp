@@ -1,4 +1,4 @@
-// simulator/ops/Atomic.cpp - atom and red, lane after lane.
+// simulator/ops/Atomic.cpp - atom and red, executed lane by lane.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/ops/GlobalRaces.h"
@@ -86,8 +86,8 @@ U64 laneValue(Warp &w, U32 row, U32 lane, U32 bytes) {
   return w.row32(row)[lane] & (bytes == 2 ? 0xffffu : ~0u);
 }
 
-// op: [destinations,] address, operands [, new value]. flag: has destinations;
-// count: elements; bytes: of an element; mode: AtomicOp; mode2: Type.
+// op: [destinations,] address, operands [, new value]. flag: has destinations.
+// count: elements. bytes: size of an element. mode: AtomicOp. mode2: Type.
 void atomicOp(Warp &w, const Inst &i, U32 mask) {
   U32 base = i.flag ? i.count : 0;
   auto op = static_cast<AtomicOp>(i.mode);

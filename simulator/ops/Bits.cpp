@@ -13,8 +13,9 @@ namespace {
 using U32 = uint32_t;
 using U64 = uint64_t;
 
-// Whether one of the first `values` sources has only some bytes that are
-// uninitialized. Then byBytes() marks the result, else a lanesN() function.
+// True if only some bytes of one of the first `values` sources are
+// uninitialized. byBytes() then marks the result; otherwise a lanesN() function
+// does.
 bool isByBytes(const Warp &w, const Inst &i, uint32_t mask, uint32_t values) {
   for (uint32_t k = 1; k <= values; ++k)
     if (hasBytesTainted(w, i.op[k], mask))
@@ -22,10 +23,11 @@ bool isByBytes(const Warp &w, const Inst &i, uint32_t mask, uint32_t values) {
   return false;
 }
 
-// Computes `exec`, whose first one or two sources are values and whose other
+// Executes `exec`, whose first one or two sources are values and whose other
 // sources (`others`: their taint) are positions. A byte of the result is
-// uninitialized if it changes with the uninitialized bytes of a value:
-// `eval(lane, a, b)` is the result with these bytes filled with zeros or ones.
+// uninitialized if it depends on the uninitialized bytes of a value:
+// `eval(lane, a, b)` returns the result with these bytes filled with zeros or
+// ones.
 template <class L, class Eval>
 void byBytes(Warp &w, const Inst &i, uint32_t mask, uint32_t values,
              Taint others, Exec exec, Eval eval) {
@@ -97,8 +99,8 @@ Exec two(bool wide) {
 }
 
 // An `and` with zero or an `or` with one hides the uninitialized bytes of a
-// register of which other bytes are known. A register that is uninitialized as
-// a unit stays marked.
+// register whose other bytes are known. A register that is uninitialized as a
+// unit stays marked.
 Exec logic(Sem sem, unsigned bits) {
   bool wide = bits == 64;
   switch (sem) {
@@ -214,7 +216,8 @@ void predicateLogic(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t b = w.predicate(i, 2);
     Taint other = w.taint[i.op[2]];
     result = i.mode == 0 ? a & b : i.mode == 1 ? a | b : a ^ b;
-    // A known false (true) decides an and (or) whatever the other side is.
+    // A known false decides an `and`, and a known true an `or`, for any other
+    // operand.
     Taint decided = 0;
     if (i.mode == 0)
       decided = (~a & ~taint) | (~b & ~other);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t MaxText = 4096;
 
-// Argument k of a call, which lies in the lane's local memory.
+// Returns argument k of a call, which is stored in the lane's local memory.
 template <class T>
 T argument(Warp &w, const Inst &i, U32 k, U32 lane) {
   U64 at = *w.row64(i.op[k]);
@@ -34,7 +34,8 @@ void result(Warp &w, const Inst &i, U32 lane, T value) {
   std::memset(w.localPoison + lane * w.program->localBytes + at, 0, sizeof(T));
 }
 
-// Bytes at a generic address; throws Violation when nothing is there.
+// Returns the bytes at a generic address. Throws Violation if no memory is
+// mapped there.
 const uint8_t *bytesAt(Warp &w, U32 lane, U64 address, U64 count) {
   if ((address & WindowMask) == LocalWindow) {
     U64 at = address & ~WindowMask;
@@ -63,7 +64,7 @@ std::string stringAt(Warp &w, U32 lane, U64 address) {
   return text;
 }
 
-// One conversion of printf with a value from the packed arguments.
+// Formats one conversion of printf with a value from the packed arguments.
 std::string formatted(Warp &w, U32 lane, const std::string &spec, U64 buffer,
                       U64 &offset) {
   char kind = spec.back();
@@ -135,7 +136,7 @@ void printfOp(Warp &w, const Inst &i, U32 mask) {
   }
 }
 
-// __assertfail(message, file, line, function, character size)
+// Implements __assertfail(message, file, line, function, character size).
 void assertOp(Warp &w, const Inst &i, U32 mask) {
   U32 lane = firstLane(mask);
   std::string text = stringAt(w, lane, argument<U64>(w, i, 0, lane));

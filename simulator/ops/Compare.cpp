@@ -1,4 +1,5 @@
-// simulator/ops/Compare.cpp - setp, set, selp and slct over a warp's lanes.
+// simulator/ops/Compare.cpp - setp, set, selp and slct over the lanes of a
+// warp.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/arith/Compare.h"
@@ -12,7 +13,8 @@ namespace {
 using U32 = uint32_t;
 using U64 = uint64_t;
 
-// Lane masks of a comparison; `high` of the upper halves of packed types.
+// Computes the lane masks of a comparison; `high` is that of the upper halves
+// of packed types.
 using CompareFn = void (*)(const Warp &w, U32 a, U32 b, U32 &low, U32 &high);
 
 template <class L, auto F>
@@ -103,8 +105,8 @@ CompareFn compareFn(const Inst &i) {
   return reinterpret_cast<CompareFn>(i.imm);
 }
 
-// op: p, q (or none), a, b, c. The second destination is the negation, of
-// packed types the comparison of the upper halves.
+// op: p, q (or NoRow), a, b, c. The second destination is the negation or, for
+// packed types, the comparison of the upper halves.
 void setpOp(Warp &w, const Inst &i, uint32_t mask) {
   U32 low, high;
   compareFn(i)(w, i.op[2], i.op[3], low, high);
@@ -125,7 +127,7 @@ void setpOp(Warp &w, const Inst &i, uint32_t mask) {
   }
 }
 
-// op: d, a, b, c. mode2: 1 when true is 1.0 of the destination's type (bytes).
+// op: d, a, b, c. mode2: 1 if true is 1.0 of the destination's type (bytes).
 void setOp(Warp &w, const Inst &i, uint32_t mask) {
   U32 low, high;
   compareFn(i)(w, i.op[1], i.op[2], low, high);
@@ -146,7 +148,8 @@ void setOp(Warp &w, const Inst &i, uint32_t mask) {
   w.setTaint(i.op[0], mask, taint);
 }
 
-// The taint of the chosen side only; of the predicate in any case.
+// The result takes the taint of the chosen side, and always that of the
+// predicate.
 template <class L>
 void selpOp(Warp &w, const Inst &i, uint32_t mask) {
   const L *a = w.lanes<L>(i.op[1]), *b = w.lanes<L>(i.op[2]);

@@ -32,9 +32,9 @@ ConvertMode modeOf(const Match &m) {
   return mode;
 }
 
-// Any pair: mode is the destination's Type, mode2 the source's, imm the
-// ConvertMode's bits. The registers may be wider than the types (count: bits of
-// the source register, bytes: of the destination's).
+// Encoding for any pair of types: mode is the destination's Type, mode2 the
+// source's, imm the bits of the ConvertMode. The registers may be wider than
+// the types (count: bits of the source register; bytes: of the destination's).
 int64_t packMode(const ConvertMode &mode) {
   int64_t bits = 0;
   static_assert(sizeof(mode) <= sizeof(bits));
@@ -68,7 +68,7 @@ void convertAny(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 // Integer to integer without .sat: sign or zero extension of the source's bits.
-// To: the lane type; From: the source type.
+// To: the lane type. From: the source type.
 template <class To, class From>
 Exec extend(unsigned registerBits) {
   return withFlags(
@@ -95,7 +95,7 @@ Exec extendFrom(Type from, unsigned registerBits) {
   });
 }
 
-// The pairs that kernels use for every element.
+// Returns fast code for the pairs that kernels convert for every element.
 Exec fastPath(Type to, Type from, const ConvertMode &mode) {
   bool plain = !mode.sat && !mode.relu && !mode.satfinite && !mode.integral &&
                mode.rounding == Rounding::Nearest;
@@ -132,7 +132,7 @@ Exec fastPath(Type to, Type from, const ConvertMode &mode) {
   return nullptr;
 }
 
-// From f16x2: both halves widened first.
+// Converts from f16x2: widens both halves first.
 template <Float8 F, bool Relu>
 U32 narrowHalves(U32 a) {
   return packFloat8(F, bitsOf(f16ToFloat(static_cast<uint16_t>(a >> 16))),
@@ -163,8 +163,8 @@ Exec packIntegers(bool withThird) {
 
 } // namespace
 
-// inst.count and inst.bytes come in as bits of the source and bytes of the
-// destination register.
+// On entry, inst.count has the bits of the source register and inst.bytes the
+// bytes of the destination register.
 Exec selectConvert(const Match &m, Inst &inst) {
   ConvertMode mode = modeOf(m);
   Type type = m.type();

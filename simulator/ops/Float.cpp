@@ -38,7 +38,7 @@ Exec quotient32(Sem sem) {
   }
 }
 
-// What f.operator()<rounding>() returns.
+// Returns f.operator()<rounding>() for the rounding of the instruction.
 template <class F>
 Exec withRounding(const Match &m, F f) {
   if (m.has("rz"))
@@ -116,7 +116,7 @@ Exec approx32(Sem sem) {
   }
 }
 
-// ex2 and tanh in 16 bits, single or packed.
+// Computes ex2 or tanh in 16 bits, scalar or packed.
 template <Half H, bool Ftz, bool Tanh>
 uint16_t special16(uint16_t a) {
   return Tanh ? tanhHalf<H>(a) : ex2Half<H, Ftz>(a);

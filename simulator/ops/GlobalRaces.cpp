@@ -1,5 +1,5 @@
-// simulator/ops/GlobalRaces.cpp - who accessed global memory, and in what
-// order.
+// simulator/ops/GlobalRaces.cpp - records which thread accessed global memory,
+// and reports accesses that nothing orders.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/ops/GlobalRaces.h"
@@ -10,8 +10,8 @@
 namespace tessera::sim {
 namespace {
 
-// An access of the past: which instruction of which thread, in which block (+
-// 1).
+// An earlier access: its instruction and thread (`info`), and its block number
+// plus 1.
 struct Past {
   U32 block, info;
   const char *verb; // "written by "
@@ -44,7 +44,7 @@ U32 infoOf(const Warp &w, const Inst &i, U32 lane) {
   return i.index << 11 | (w.id * Lanes + lane);
 }
 
-// Did the store happen before what this lane does now?
+// True if the store happened before the lane's current access.
 bool happenedBefore(const Warp &w, U32 lane, const GlobalWriter &writer) {
   const Block &block = *w.block;
   if (!writer.block)
@@ -62,9 +62,9 @@ bool happenedBefore(const Warp &w, U32 lane, const GlobalWriter &writer) {
                    releases.cover(past, known.inBlock, true)));
 }
 
-// A store that changes the value comes after every load of the old one by
-// another block. (Within the block it is found when the load comes second; not
-// every load matters.)
+// A store that changes a value must come after every load of the old value by
+// another block. Within the block the later load reports the race, and not
+// every load matters.
 void checkReaders(const Warp &w, U32 lane, U64 address,
                   const GlobalReaders &readers) {
   const Block &block = *w.block;
@@ -93,8 +93,8 @@ void checkWriter(const Warp &w, const Inst &i, U32 lane, U64 address,
   conflict(w, lane, address, message, past);
 }
 
-// Memory that ld.global.nc reads must not be written while the kernel runs, by
-// any thread, before or after the load (PTX ISA, "ld.global.nc").
+// No thread may write memory that ld.global.nc reads while the kernel runs,
+// before or after the load (PTX ISA, "ld.global.nc").
 void checkNonCoherentRead(const Warp &w, U32 lane, U64 address,
                           const GlobalWriter &writer) {
   if (writer.block)
@@ -113,8 +113,8 @@ void checkNonCoherentReaders(const Warp &w, U32 lane, U64 address,
              {readers.nonCoherentBlock, readers.nonCoherentInfo, "read by "});
 }
 
-// Atomics of many threads may meet. They leave a mark for plain accesses; so
-// does the last one of another block before it.
+// Atomics of many threads may access one address. Plain accesses are compared
+// with the last atomic, and with the last one of another block before it.
 void noteStrongWrite(Warp &w, U32 lane, Allocation &allocation, U64 address,
                      GlobalWriter now) {
   GlobalMemory &memory = *w.block->launch.memory;
@@ -134,8 +134,8 @@ void noteStrongWrite(Warp &w, U32 lane, Allocation &allocation, U64 address,
   writer = now;
 }
 
-// A load of what others have written. False when it is another thread of the
-// block and nothing orders the two.
+// Checks a load of a value that another thread wrote. Returns false if that
+// thread belongs to the block and nothing orders the two accesses.
 bool checkLoaded(Warp &w, const Inst &i, U32 lane, U64 address,
                  const GlobalWriter &writer) {
   Block &block = *w.block;
@@ -180,7 +180,8 @@ void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
     if (now.changed)
       checkReaders(w, lane, address + at,
                    *memory.readers(allocation, address + at));
-    // A store of the value that is there hides no earlier change of it.
+    // A store of an equal value does not replace an earlier writer that changed
+    // the value.
     if (now.changed || ordered || !writer.changed)
       writer = now;
   }
@@ -195,7 +196,7 @@ bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
   U32 granule = 1u << memory.granuleShift();
   U32 mine = numberOf(block), epoch = memory.releases.epoch();
   bool ordered = true;
-  // A load is narrower than a granule, or covers complete granules.
+  // A load is narrower than a granule or covers complete granules.
   for (U64 at = address; at < address + bytes; at += granule) {
     const GlobalWriter &writer = *memory.writers(allocation, at);
     if (i.nonCoherent)
@@ -229,7 +230,8 @@ void orderGlobal(Warp &w, const Inst &i, U32 lane, U64 address) {
   ReleaseHistory &releases = block.launch.memory->releases;
   const ReleasedAt there = releases.at(address);
   const bool narrow = i.order & BlockScope;
-  // Scopes have to include each other's thread.
+  // Two accesses synchronize only if the scope of each includes the other's
+  // thread.
   KnownEpochs found;
   if (!narrow)
     found.acquirable = there.epoch;

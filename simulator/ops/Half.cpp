@@ -1,5 +1,5 @@
-// simulator/ops/Half.cpp - f16 and bf16, single and packed, over a warp's
-// lanes.
+// simulator/ops/Half.cpp - f16 and bf16 arithmetic, scalar and packed, over the
+// lanes of a warp.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/arith/Half.h"

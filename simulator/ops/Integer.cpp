@@ -11,7 +11,7 @@
 namespace tessera::sim {
 namespace {
 
-// The lane type that holds T, and T's bits in it: zero-extended.
+// Lane type that holds T; T's bits are zero-extended in it.
 template <class T>
 using Lane = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 template <class T>
@@ -42,14 +42,14 @@ Exec ternary() {
                 Keep>;
 }
 
-// div and rem: the result of a division by zero is undefined.
+// div and rem. The result of a division by zero is undefined, so it is marked.
 template <class T, auto F>
 void divided(Warp &w, const Inst &i, uint32_t mask) {
   const Lane<T> *b = w.lanes<Lane<T>>(i.op[2]);
   uint32_t zero = 0;
   for (uint32_t l = 0; l < Lanes; ++l)
     zero |= uint32_t{static_cast<T>(b[l]) == 0} << l;
-  // A divisor that is uninitialized is not known to be zero.
+  // An uninitialized divisor is not known to be zero.
   zero &= mask & ~static_cast<uint32_t>(w.taint[i.op[2]]);
   const Taint sources = w.taint[i.op[1]] | w.taint[i.op[2]];
   binary<T, F>()(w, i, mask);
@@ -63,7 +63,7 @@ void divided(Warp &w, const Inst &i, uint32_t mask) {
                             " of warp " + std::to_string(w.id);
 }
 
-// add, sub, mul.lo, mad.lo of s32 that also mark signed overflow in the taint.
+// add, sub, mul.lo and mad.lo of s32; also marks signed overflow in the taint.
 template <auto Wide, unsigned Sources>
 void checked(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *a = w.row32(i.op[1]), *b = w.row32(i.op[2]);
@@ -185,7 +185,7 @@ Exec select24(const Match &m) {
                 }>();
 }
 
-// add, min, max of two 16-bit halves.
+// add, min and max of two packed 16-bit halves.
 template <class T, auto F>
 Exec packedBinary() {
   return lanes2<uint32_t, uint32_t, uint32_t, [](uint32_t a, uint32_t b) {
@@ -210,9 +210,9 @@ Exec selectPacked(const Match &m) {
               : packedBinary<T, maxInt<T>>();
 }
 
-// add.cc, addc, sub.cc, subc, mad.cc, madc: mode says which, mode2 whether the
-// carry is taken (1) and given (2), imm whether the product's upper half
-// counts.
+// add.cc, addc, sub.cc, subc, mad.cc, madc. mode: CarryKind. mode2: bit 0 if
+// the carry is read, bit 1 if it is written. imm: nonzero for the upper half of
+// the product.
 enum CarryKind : uint8_t { CarryAdd, CarrySub, CarryMad };
 
 template <class T>

@@ -1,4 +1,4 @@
-// simulator/ops/Memory.cpp - ld and st of every space.
+// simulator/ops/Memory.cpp - ld and st for every state space.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/ops/GlobalRaces.h"
@@ -9,8 +9,8 @@
 namespace tessera::sim {
 namespace {
 
-// Element `k` of a lane's bytes to its register; i.mode: bytes of the register,
-// i.flag: sign-extend.
+// Writes element `k` of a lane's bytes to its register. i.mode: bytes of the
+// register. i.flag: sign-extend.
 void putElement(Warp &w, const Inst &i, U32 row, U32 lane,
                 const uint8_t *from) {
   U64 value = 0;
@@ -46,7 +46,7 @@ void putElement(Warp &w, const Inst &i, U32 row, U32 lane,
         static_cast<U32>(value) & (i.mode == 2 ? 0xffffu : ~0u);
 }
 
-// All elements of all lanes; from(lane) points to the lane's bytes.
+// Writes all elements of all lanes. from(lane) points to the lane's bytes.
 template <class F>
 void putAll(Warp &w, const Inst &i, U32 mask, F from) {
   if (i.bytes == 4 && i.mode == 4) {
@@ -158,7 +158,7 @@ void loadParam(Warp &w, const Inst &i, U32 mask, const Access &access) {
   taintAll(w, i, mask, 0);
 }
 
-// Element k of the lanes' values into `to`.
+// Copies element k of the lane's values to `to`.
 void takeElement(Warp &w, const Inst &i, U32 row, U32 lane, uint8_t *to) {
   if (i.mode == 16) {
     std::memcpy(to, &w.row64(row)[lane], 8);
@@ -270,7 +270,7 @@ void storeOp(Warp &w, const Inst &i, U32 mask) {
   });
 }
 
-// Kernel parameters: the same for all lanes. imm: the offset.
+// Kernel parameters have the same value for all lanes. imm: the offset.
 void loadParamOp(Warp &w, const Inst &i, U32 mask) {
   const uint8_t *from = w.block->launch.params.data() + i.imm;
   putAll(w, i, mask, [&](U32) { return from; });
@@ -279,7 +279,7 @@ void loadParamOp(Warp &w, const Inst &i, U32 mask) {
 
 void prefetchOp(Warp &, const Inst &, U32) {}
 
-// flag: reaches other blocks.
+// flag: set if the fence orders accesses of other blocks.
 void fenceOp(Warp &w, const Inst &i, U32 mask) {
   (i.flag ? w.block->fenced : w.block->fencedInBlock) = true;
   for (U32 l = 0; l < Lanes; ++l)

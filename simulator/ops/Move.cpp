@@ -1,4 +1,5 @@
-// simulator/ops/Move.cpp - mov with packing, cvta, isspacep, special registers.
+// simulator/ops/Move.cpp - mov with packing, cvta, isspacep and special
+// registers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/Block.h"
@@ -35,7 +36,7 @@ void copyOp(Warp &w, const Inst &i, uint32_t mask) {
   w.setTaint(i.op[0], mask, w.taint[i.op[1]]);
 }
 
-// 128 bits: two rows of 64.
+// Copies 128 bits: two rows of 64.
 void copyWide(Warp &w, const Inst &i, uint32_t mask) {
   for (U32 part = 0; part < 2; ++part) {
     U64 result[Lanes];
@@ -45,7 +46,8 @@ void copyWide(Warp &w, const Inst &i, uint32_t mask) {
   w.setTaint(i.op[0], mask, w.taint[i.op[1]]);
 }
 
-// {a, b, ...} to one register. count: parts, bytes: of a part.
+// Packs {a, b, ...} into one register. count: number of parts. bytes: of a
+// part.
 void packOp(Warp &w, const Inst &i, uint32_t mask) {
   U64 result[2][Lanes] = {};
   Taint taint = 0;
@@ -82,7 +84,8 @@ void packOp(Warp &w, const Inst &i, uint32_t mask) {
     w.setTaint(i.op[0], mask, taint & PoisonBits);
 }
 
-// One register to {a, b, ...}; mode: bytes of the source. op[count] is it.
+// Unpacks one register to {a, b, ...}. mode: bytes of the source, which is
+// op[count].
 void unpackOp(Warp &w, const Inst &i, uint32_t mask) {
   U32 source = i.op[i.count];
   Taint taint = w.taint[source] & PoisonBits;
@@ -91,7 +94,7 @@ void unpackOp(Warp &w, const Inst &i, uint32_t mask) {
     value[0][l] = i.mode <= 4 ? w.row32(source)[l] : w.row64(source)[l];
     value[1][l] = i.mode == 16 ? w.row64(source + 2)[l] : 0;
   }
-  // All of them first: a part may be written to the source's row.
+  // Reads all parts first, because a part may overwrite the source's row.
   BytesTainted tainted = {};
   if (taint & mask && i.mode <= 8)
     tainted = bytesTainted(w, source, i.mode);
@@ -123,7 +126,7 @@ void movePredicate(Warp &w, const Inst &i, uint32_t mask) {
   w.setTaint(i.op[0], mask, w.taint[i.op[1]]);
 }
 
-// Registers that change while a kernel runs. mode: the Special.
+// Reads special registers that change while a kernel runs. mode: the Special.
 void movSpecial(Warp &w, const Inst &i, uint32_t mask) {
   U64 value = w.executed;
   auto special = static_cast<ptx::Special>(i.mode);
@@ -144,7 +147,7 @@ void movSpecial(Warp &w, const Inst &i, uint32_t mask) {
   w.setTaint(i.op[0], mask, 0);
 }
 
-// imm: the window; global and constant addresses are generic already.
+// imm: the window. Global and constant addresses are generic already.
 void cvtaOp(Warp &w, const Inst &i, uint32_t mask) {
   const U64 *a = w.row64(i.op[1]);
   U64 window = static_cast<U64>(i.imm), result[Lanes];
@@ -176,8 +179,8 @@ void policyOp(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-// For mov: inst.count parts of inst.bytes; mode: 0 copy, 1 pack, 2 unpack (then
-// the bytes of the source in mode2), 3 special register (mode2).
+// For mov: inst.count parts of inst.bytes. mode: 0 copy, 1 pack, 2 unpack
+// (bytes of the source in mode2), 3 special register (in mode2).
 Exec selectMove(const Match &m, Inst &inst) {
   switch (m.row->sem) {
   case Sem::Mov:

@@ -1,4 +1,4 @@
-// simulator/ops/Tensor.cpp - mma, ldmatrix, stmatrix, movmatrix of one warp.
+// simulator/ops/Tensor.cpp - mma, ldmatrix, stmatrix and movmatrix of one warp.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/ops/Access.h"
@@ -22,8 +22,8 @@ void wholeWarp(Warp &w, U32 mask) {
            0, "", ""});
 }
 
-// Addresses of the rows of `count` matrices in shared memory. Returns the lanes
-// that have one.
+// Computes the row addresses of `count` matrices in shared memory. Returns the
+// lanes that hold an address.
 U32 rowAddresses(Warp &w, const Inst &i, U32 source, Access &access) {
   Inst part = i;
   part.space = MemSpace::Shared;
@@ -44,7 +44,7 @@ void ldmatrixOp(Warp &w, const Inst &i, U32 mask) {
   SharedMemory &shared = w.block->shared;
   bool races = w.block->launch.options->races;
   if (w.block->launch.options->counters) {
-    // Each matrix is one pass of eight rows of 16 bytes.
+    // Each matrix takes one pass over eight rows of 16 bytes.
     ExecCount &c = w.block->counts[i.index];
     U32 narrow[Lanes];
     for (U32 l = 0; l < Lanes; ++l)
@@ -67,8 +67,8 @@ void ldmatrixOp(Warp &w, const Inst &i, U32 mask) {
       std::memcpy(rows[r], shared.data() + at, 16);
     }
     loadMatrix(rows, i.mode, regs[matrix]);
-    // Lane l holds part of row l / 4; transposed, of every row's columns: rows
-    // 2 (l % 4) and the next.
+    // Lane l holds elements of row l / 4. If transposed, it holds elements of
+    // rows 2 (l % 4) and 2 (l % 4) + 1.
     U32 taint = 0;
     if (poisonedRows)
       for (U32 l = 0; l < Lanes; ++l) {
@@ -118,8 +118,8 @@ void movmatrixOp(Warp &w, const Inst &i, U32 mask) {
   w.taint[i.op[0]] = poison;
 }
 
-// An element of D is uninitialized when one of its row of A, its column of B,
-// or its C is.
+// An element of D is uninitialized if any element of its row of A, of its
+// column of B, or its C is.
 void mmaTaint(Warp &w, const Inst &i, const MmaShape &s, U32 na, U32 nb,
               U32 nc) {
   const U32 *rows = i.op;
@@ -150,7 +150,7 @@ void mmaTaint(Warp &w, const Inst &i, const MmaShape &s, U32 na, U32 nb,
   }
 }
 
-// op: D, A, B, C registers in that order.
+// op: the D, A, B and C registers, in that order.
 void mmaOp(Warp &w, const Inst &i, U32 mask) {
   wholeWarp(w, mask);
   MmaShape s = mmaShapeOf(i);

@@ -1,4 +1,5 @@
-// simulator/ops/WarpOps.cpp - shfl, vote, match, redux: lanes that talk.
+// simulator/ops/WarpOps.cpp - shfl, vote, match, redux, elect: instructions
+// that exchange values between lanes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/Block.h"
@@ -14,8 +15,9 @@ namespace {
 using U32 = uint32_t;
 using U64 = uint64_t;
 
-// The member mask of a .sync instruction: all named lanes that have not exited
-// must be here (they wait for one another on a GPU, which lockstep cannot).
+// Returns the member mask of a .sync instruction. All named lanes that have not
+// exited must execute it now. On a GPU they would wait for each other; lockstep
+// execution cannot.
 U32 members(Warp &w, U32 row, U32 mask) {
   const U32 *names = w.row32(row);
   U32 first = firstLane(mask), named = names[first];
@@ -27,7 +29,7 @@ U32 members(Warp &w, U32 row, U32 mask) {
       violate({Check::DivergentWarp, l,
                "a lane executes this instruction that its mask does not name",
                0, "", ""});
-  // Groups of lanes with masks of their own may execute together.
+  // Groups of lanes with different masks may execute the instruction together.
   for (U32 l = 0; l < Lanes; ++l)
     if ((mask >> l) & 1)
       named |= names[l];
@@ -42,7 +44,8 @@ U32 members(Warp &w, U32 row, U32 mask) {
 enum ShflMode : uint8_t { ShflUp, ShflDown, ShflBfly, ShflIdx };
 
 // Marks the bytes of the result of a shfl: those of the source lane's register,
-// and all of a lane whose source or selector (`unknown`) has no value.
+// and all bytes of a lane whose source or selector is uninitialized
+// (`unknown`).
 void setShuffledBytes(Warp &w, const Inst &i, U32 mask,
                       const BytesTainted &from, const U32 *source,
                       U32 unknown) {
@@ -92,7 +95,7 @@ void shflOp(Warp &w, const Inst &i, U32 mask) {
     if (!in)
       source = l;
     source &= 31;
-    // A lane outside of the instruction has no value to give.
+    // A lane that does not execute the instruction does not provide a value.
     bool absent = !((mask >> source) & 1);
     result[l] = a[source];
     sources[l] = source;
@@ -132,7 +135,7 @@ void voteOp(Warp &w, const Inst &i, U32 mask) {
   w.setTaint(i.op[0], mask, taint);
 }
 
-// op: d, p (all only), a, members. mode: 1 all.
+// op: d, p (match.all only), a, members. mode: 1 for match.all.
 template <class L>
 void matchOp(Warp &w, const Inst &i, U32 mask) {
   U32 source = i.mode ? 2 : 1;
@@ -162,7 +165,7 @@ void matchOp(Warp &w, const Inst &i, U32 mask) {
 
 enum ReduxOp : uint8_t { RAdd, RMin, RMax, RAnd, ROr, RXor };
 
-// op: d, a, members; each lane reduces over the lanes that its mask names.
+// op: d, a, members. Each lane reduces over the lanes that its mask names.
 void reduxOp(Warp &w, const Inst &i, U32 mask) {
   members(w, i.op[2], mask);
   const U32 *a = w.row32(i.op[1]), *names = w.row32(i.op[2]);
@@ -214,7 +217,7 @@ void activeOp(Warp &w, const Inst &i, U32 mask) {
   w.setTaint(i.op[0], mask, 0);
 }
 
-// op: d (or NoRow), p, members: the lowest lane is elected.
+// op: d (or NoRow), p, members. The lowest lane is elected.
 void electOp(Warp &w, const Inst &i, U32 mask) {
   members(w, i.op[2], mask);
   U32 leader = firstLane(mask);
@@ -230,7 +233,7 @@ void electOp(Warp &w, const Inst &i, U32 mask) {
   }
 }
 
-// bar.warp.sync: op[0] members.
+// Executes bar.warp.sync. op[0]: members.
 void warpBarrier(Warp &w, const Inst &i, U32 mask) {
   members(w, i.op[0], mask);
   w.block->warpSync(w);
