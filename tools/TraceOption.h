@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM's own -debug-only exists only in LLVM packages that are built with
-// assertions. The functions behind it are in every package.
+// LLVM's -debug-only exists only in LLVM packages built with assertions. The
+// functions that implement it are in every package.
 #pragma once
 
 #include "mlir/Pass/PassRegistry.h"

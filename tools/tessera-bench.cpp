@@ -1,4 +1,4 @@
-// tools/tessera-bench.cpp - the program behind `tessera bench`.
+// tools/tessera-bench.cpp - the program that `tessera bench` starts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
@@ -92,7 +92,7 @@ void addOptions(CLI::App &app, bench::Options &options) {
 }
 
 int runVerb(const bench::Options &options, const Verb &verb) {
-  // `cold` runs the program that uses the GPU in separate processes.
+  // `cold` itself runs the program that uses the GPU in separate processes.
   if (options.device.starts_with("cuda") && options.verb != "cold")
     return bench::runIsolatedVerb(options, verb.run);
   bench::Run run(options);

@@ -1,5 +1,4 @@
-// tools/tessera-gpu-check.cpp - runs packed cases on whatever NVIDIA GPU is
-// present.
+// tools/tessera-gpu-check.cpp - runs packed cases on the machine's NVIDIA GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/Driver.h"

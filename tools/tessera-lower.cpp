@@ -1,5 +1,5 @@
-// tools/tessera-lower.cpp - kernels in tile IR through the GPU back end, for
-// tests and for looking.
+// tools/tessera-lower.cpp - lowers kernels in tile IR through the GPU back end,
+// for tests and for debugging.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/Ptx.h"
@@ -108,7 +108,7 @@ int run() {
 
 } // namespace
 
-// Each function of the file is a kernel, in a module of its own.
+// Lowers each function of the file as a kernel in a separate module.
 int main(int argc, char **argv) {
   compiler::registerPasses();
   cl::ParseCommandLineOptions(

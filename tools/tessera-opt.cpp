@@ -1,4 +1,5 @@
-// tools/tessera-opt.cpp - runs passes over IR text, for tests and for looking.
+// tools/tessera-opt.cpp - runs passes over IR text, for tests and for
+// debugging.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Passes.h"

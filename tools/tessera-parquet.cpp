@@ -1,5 +1,5 @@
-// tools/tessera-parquet.cpp - reads a column of texts of a parquet file for
-// trainer/data/Parquet.cpp, with Arrow, apart from every other program.
+// tools/tessera-parquet.cpp - reads a text column of a parquet file for
+// trainer/data/Parquet.cpp. Only this program links Arrow.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
@@ -29,10 +29,11 @@ using tessera::Error;
 namespace {
 
 constexpr int64_t batchRows = 256;
-/// A damaged length may ask for anything; two pages of the largest size fit.
+/// Memory limit: a damaged length may request any size. Two pages of the
+/// largest size fit.
 constexpr rlim_t mostMemory = rlim_t(8) << 30;
 
-/// Records of a letter, a length of eight bytes and so many bytes.
+/// Writes records: a letter, a length of eight bytes, and that many bytes.
 class Output {
 public:
   void record(char kind, std::string_view payload) {
@@ -53,7 +54,7 @@ public:
       if (count < 0 && errno == EINTR)
         continue;
       if (count <= 0)
-        std::_Exit(1); // who asked is gone
+        std::_Exit(1); // the reader has exited
       rest.remove_prefix(size_t(count));
     }
     waiting.clear();
@@ -89,7 +90,7 @@ std::string columnNames(const parquet::SchemaDescriptor &schema) {
   return names + (shown < schema.num_columns() ? ", ..." : "");
 }
 
-/// The column of texts of this name, or tessera::Error.
+/// Returns the number of the text column of this name. Throws tessera::Error.
 int columnOf(const parquet::SchemaDescriptor &schema, const std::string &field,
              const std::string &file) {
   for (int i = 0; i < schema.num_columns(); ++i) {
@@ -109,7 +110,7 @@ int columnOf(const parquet::SchemaDescriptor &schema, const std::string &field,
               "--field names the column that holds the texts");
 }
 
-/// Writes the texts of one row group; returns its rows.
+/// Writes the texts of one row group. Returns its number of rows.
 int64_t readGroup(parquet::ByteArrayReader &reader, Output &out) {
   std::vector<int16_t> levels(batchRows);
   std::vector<parquet::ByteArray> values(batchRows);
@@ -123,7 +124,7 @@ int64_t readGroup(parquet::ByteArrayReader &reader, Output &out) {
     for (int64_t i = 0; i < count; ++i)
       if (values[size_t(i)].len > 0)
         out.record('d', std::string_view(values[size_t(i)]));
-    // Columns without nulls have no levels, then the rows are the values.
+    // A column without nulls has no levels: its values are the rows.
     rows += std::max(read, count);
   }
   return rows;
@@ -131,7 +132,7 @@ int64_t readGroup(parquet::ByteArrayReader &reader, Output &out) {
 
 std::unique_ptr<parquet::ParquetFileReader> open(const std::string &file) {
   parquet::ReaderProperties properties(arrow::system_memory_pool());
-  // A column is read page by page, not as a whole.
+  // Reads a column page by page to limit memory.
   properties.enable_buffered_stream();
   properties.set_page_checksum_verification(true);
   return parquet::ParquetFileReader::OpenFile(file, false, properties);
@@ -192,7 +193,8 @@ void inspect(const std::string &file, Output &out) {
   out.end(data.num_rows());
 }
 
-/// The first line of what Arrow says; the rest are places in its sources.
+/// Returns the first line of Arrow's message; the others are locations in its
+/// sources.
 std::string firstLine(const std::string &text) {
   return text.substr(0, std::min(text.find('\n'), size_t(2000)));
 }

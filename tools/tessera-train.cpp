@@ -1,4 +1,4 @@
-// tools/tessera-train.cpp - the training program behind `tessera train`.
+// tools/tessera-train.cpp - the training program that `tessera train` starts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/SelectionCheck.h"
@@ -28,7 +28,7 @@ using namespace tessera;
 
 namespace {
 
-/// `tessera train`: one process, or the launcher of several.
+/// `tessera train`: trains in one process, or launches several.
 struct TrainVerb {
   explicit TrainVerb(CLI::App &program)
       : app(program.add_subcommand("train", "train a model")) {
@@ -99,7 +99,7 @@ struct TrainVerb {
   CLI::App *app;
 
 private:
-  /// What each of several processes is started with.
+  /// Returns the arguments with which each of several processes starts.
   std::vector<std::string> launchArguments() const {
     std::vector<std::string> all = {"train"};
     if (!file.empty())
@@ -108,7 +108,7 @@ private:
     return all;
   }
 
-  /// What tessera pack takes for the kernels of the run.
+  /// Returns the arguments of tessera pack for the kernels of the run.
   std::vector<std::string> packArguments() const {
     std::vector<std::string> all = {
         "--config", file.empty() ? "RUN.yaml (an empty file)" : file};
@@ -123,7 +123,7 @@ private:
   bool attentionOnly = false;
 };
 
-/// `tessera generate`
+/// `tessera generate`: prints text of a trained model.
 struct GenerateVerb {
   explicit GenerateVerb(CLI::App &program)
       : app(program.add_subcommand("generate", "write text")) {
@@ -152,7 +152,7 @@ struct GenerateVerb {
                     "key=value, over the run's config");
   }
 
-  /// One text as it is drawn, several one after the other at the end.
+  /// Prints one text while it is sampled, or several at the end.
   int run() {
     std::vector<std::string> texts;
     bool begun = false;
@@ -187,7 +187,7 @@ private:
   bool reads = false;
 };
 
-/// `tessera evaluate`
+/// `tessera evaluate`: measures a trained model.
 struct EvaluateVerb {
   explicit EvaluateVerb(CLI::App &program)
       : app(program.add_subcommand("evaluate", "score a trained model")) {
@@ -230,7 +230,7 @@ struct EvaluateVerb {
   CLI::App *app;
 
 private:
-  /// A line for each depth, and one for all.
+  /// Prints one line for each depth, and one for all.
   int runNeedle() {
     needles.run = options.run;
     needles.overrides = options.overrides;
@@ -296,7 +296,7 @@ private:
   bool each = false, needle = false;
 };
 
-/// `tessera export`
+/// `tessera export`: writes a model's weights for other programs.
 struct ExportVerb {
   explicit ExportVerb(CLI::App &program)
       : app(program.add_subcommand("export", "write a model's weights")) {
@@ -327,7 +327,7 @@ private:
   std::string names = "own";
 };
 
-/// `tessera config`
+/// `tessera config`: prints settings.
 struct ConfigVerb {
   explicit ConfigVerb(CLI::App &program)
       : app(program.add_subcommand("config", "list the settings")) {
@@ -351,7 +351,7 @@ private:
   bool page = false;
 };
 
-/// `tessera check` of a pattern that selects blocks
+/// `tessera check` of a pattern that selects blocks.
 struct CheckPatternVerb {
   explicit CheckPatternVerb(CLI::App &program)
       : app(program.add_subcommand(
@@ -397,7 +397,8 @@ int main(int argc, char **argv) {
   ConfigVerb config(app);
   CheckPatternVerb checkPattern(app);
   try {
-    // CLI11 would name the first of them alone, without our setting for it.
+    // CLI11 would report only the first of these flags, and not name the
+    // equivalent setting.
     if (argc > 1 && std::string(argv[1]) == "train")
       trainer::refuseFlagsOfNsaVibe({argv + 2, argv + argc});
   } catch (const Error &e) {

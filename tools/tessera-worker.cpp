@@ -1,4 +1,4 @@
-// tools/tessera-worker.cpp - the process that compiles kernels.
+// tools/tessera-worker.cpp - the process that compiles kernels for the runtime.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/GpuPipeline.h"
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <fcntl.h>
 
-// Started by the runtime, which speaks to it on two descriptors. For people:
-// --selftest compiles and runs a kernel, --version names the build,
-// --pipeline prints the pass list for this machine, or for a GPU.
+// The runtime starts this program and communicates over two descriptors.
+// Options for users: --selftest compiles and runs a kernel, --version prints
+// the build, --pipeline prints the pass list for this machine or for a GPU.
 int main(int argc, char **argv) {
   if (argc == 2 && std::strcmp(argv[1], "--selftest") == 0)
     return tessera::compiler::workerSelfTest();

@@ -1,4 +1,4 @@
-// tools/tessera.cpp - the command `tessera VERB`.
+// tools/tessera.cpp - the program `tessera VERB`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
@@ -21,7 +21,7 @@ using namespace tessera;
 
 namespace {
 
-// Wrong usage ends with 2, a failed command with 1.
+// Exit status of wrong usage; a failed command exits with 1.
 constexpr int usageError = 2;
 
 int report(const std::string &message, const std::string &hint, int code) {
@@ -31,7 +31,7 @@ int report(const std::string &message, const std::string &hint, int code) {
   return code;
 }
 
-// Long names ("--emit") of the options of a command, or short ("-D").
+// Returns the long ("--emit") or the short ("-D") option names of a command.
 std::vector<std::string> optionNames(const CLI::App &app) {
   std::vector<std::string> names;
   for (const CLI::Option *option : app.get_options()) {
@@ -48,7 +48,7 @@ std::vector<std::string> verbNames(const CLI::App &app) {
                  [](const CLI::App *verb) { return verb->get_name(); });
 }
 
-// The command that the arguments reached before parsing failed.
+// Returns the command that the parser had reached before it failed.
 const CLI::App *deepest(const CLI::App *app,
                         const std::vector<std::string> &arguments) {
   for (const std::string &argument : arguments) {
@@ -63,7 +63,7 @@ const CLI::App *deepest(const CLI::App *app,
   return app;
 }
 
-// "tessera data prepare": a verb with those that it stands below.
+// Returns a command with its parent verbs: "tessera data prepare".
 std::string pathOf(const CLI::App &command) {
   const CLI::App *parent = command.get_parent();
   return parent ? pathOf(*parent) + " " + command.get_name() : "tessera";
@@ -77,7 +77,7 @@ int reportUsage(const CLI::App &app, const CLI::ParseError &error,
   const std::vector<std::string> verbs = verbNames(*command);
   const std::string help = "see " + pathOf(*command) + " --help";
   for (const std::string &argument : arguments) {
-    // -5 is a value in a wrong place, which the parser's own text says.
+    // -5 is a misplaced value, for which the parser's message is correct.
     if (argument.size() < 2 || argument[0] != '-' ||
         argument.find_first_of("0123456789.") == 1)
       continue;
@@ -125,7 +125,7 @@ std::vector<tools::Command> addVerbs(CLI::App &app) {
       tools::addAnalyze(app), tools::addDebug(app),     tools::addTune(app),
       tools::addVersion(app), tools::addPreflight(app), tools::addWatch(app),
       tools::addLsp(app),     tools::addProfile(app)};
-  // Listed for --help; carried out by tessera-train.
+  // Adds the verbs for --help only; tessera-train runs them.
   for (const tools::TrainVerb &verb : tools::trainVerbs())
     app.add_subcommand(verb.name, verb.help);
   app.add_subcommand("help", "Print the help of a verb: tessera help compile");
@@ -133,7 +133,7 @@ std::vector<tools::Command> addVerbs(CLI::App &app) {
   return commands;
 }
 
-// tessera help [VERB [VERB]].
+// Implements tessera help [VERB [VERB]].
 int printHelp(const CLI::App *app, const std::vector<std::string> &words) {
   for (const std::string &word : words) {
     const std::vector<std::string> verbs = verbNames(*app);
@@ -181,8 +181,8 @@ int run(std::vector<std::string> arguments) {
   if (help)
     return printHelp(&app, {arguments.begin() + 1, arguments.end()});
   try {
-    // CLI11 takes them last first. What follows `record --` is a command,
-    // which prefix_command() recognizes without the dashes.
+    // CLI11 takes arguments in reverse order. The words after `record --` are a
+    // command, which prefix_command() recognizes without the dashes.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     if (arguments[0] == "record")
       if (auto dashes = std::find(arguments.begin(), arguments.end(), "--");

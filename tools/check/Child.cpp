@@ -1,4 +1,5 @@
-// tools/check/Child.cpp - launches in a process that a kernel may break.
+// tools/check/Child.cpp - runs launches in a child process, because a kernel
+// may corrupt its process.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Child.h"
@@ -14,7 +15,8 @@
 namespace tessera::tools {
 namespace {
 
-// Shared by both processes: what the child runs, ended by a 0.
+// Memory shared by both processes: zero-terminated text that names the launch
+// in the child.
 constexpr size_t noteBytes = 4096;
 char *note = nullptr;
 

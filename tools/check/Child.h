@@ -1,4 +1,5 @@
-// tools/check/Child.h - launches in a process that a kernel may break.
+// tools/check/Child.h - runs launches in a child process, because a kernel may
+// corrupt its process.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,14 +9,16 @@
 
 namespace tessera::tools {
 
-// Forks. The child gets none and does the work; this process waits, and gets
-// the child's exit status to end with. A child that is interrupted ends this
-// process by the same signal, and ends with this process. Throws Error when
-// another signal ended it: a kernel that wrote to memory of the program. To be
-// called before there are threads.
+// Forks. In the child, returns nullopt, and the child does the work. In this
+// process, waits and returns the child's exit status, with which the caller
+// exits. If the child is interrupted, this process ends by the same signal; the
+// child ends when this process ends. Throws Error if another signal ended the
+// child: a kernel wrote to memory of the program. Call this before threads
+// exist.
 std::optional<int> continueInChild();
 
-// For that error: "kernel `scale` (N=63)". The last one counts.
+// Sets the text of that error, such as "kernel `scale` (N=63)". The last call
+// counts.
 void nowRunning(const std::string &what);
 
 } // namespace tessera::tools

@@ -1,4 +1,5 @@
-// tools/check/Gradients.cpp - backward kernels against finite differences.
+// tools/check/Gradients.cpp - compares backward kernels with finite
+// differences.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Gradients.h"
@@ -14,20 +15,22 @@
 namespace tessera::tools {
 namespace {
 
-// Elements of every input whose derivative is taken one by one.
+// Number of elements of every input whose derivatives are compared
+// individually.
 constexpr int64_t samples = 64;
-// Random directions over all elements of an input, then one over each of so
-// many ranges of at least so many elements: in few elements a wrong one is not
-// hidden by the rounding errors of the others.
+// Number of random directions over all elements of an input; then one direction
+// for each of at most mostRanges ranges of at least leastRange elements. In a
+// short range the rounding errors of other elements cannot hide a wrong
+// element.
 constexpr int directions = 4;
 constexpr int64_t mostRanges = 32, leastRange = 256;
-// Ranges of long sequences, whose reference takes its time.
+// Number of ranges for long sequences, because their reference is slow.
 constexpr int64_t longRanges = 8;
-// Of unit-sized inputs: the truncation error is about step^2, the rounding
-// error 1e-16 / step.
+// Step for inputs of unit size: the truncation error is about step^2, the
+// rounding error 1e-16 / step.
 constexpr double step = 1e-4;
 
-// "DX" -> "X" when X is a tensor of the forward.
+// Returns "X" for "DX" if X is a tensor of the forward kernel.
 std::string primal(const GradientCheck &check, const std::string &name) {
   if (name.size() > 1 && name[0] == 'D')
     for (const auto &parameter : check.kernel->info.signature.parameters)
@@ -36,7 +39,8 @@ std::string primal(const GradientCheck &check, const std::string &name) {
   return "";
 }
 
-// Pointer parameters D<X> of the backward kernels, X an output or an input.
+// Returns the pointer parameters D<X> of the backward kernels, for outputs or
+// inputs X.
 std::vector<std::string> derivatives(const GradientCheck &check,
                                      bool ofOutputs) {
   std::vector<std::string> names;
@@ -58,7 +62,7 @@ Tensors converted(const Tensors &tensors, DType type) {
   return result;
 }
 
-// delta = sum over the last dimension of O * DO, [heads, tokens].
+// Returns delta = sum of O * DO over the last dimension, [heads, tokens].
 Tensor deltaOf(const Tensor &o, const Tensor &upstream) {
   const auto &shape = o.shape();
   Tensor delta(DType::FP32, {shape[1], shape[0]});
@@ -94,7 +98,7 @@ public:
     }
   }
 
-  // Along d, given by element.
+  // Returns the derivative along `direction`, a function of the element.
   template <typename Direction>
   double along(const std::string &input, Direction direction) {
     Tensor &tensor = tensors.at(input);
@@ -139,17 +143,17 @@ private:
   const Tensors &upstream;
 };
 
-// +1 or -1 for every element, different for every direction.
+// Returns +1 or -1 for every element, different for every direction.
 double sign(int64_t index, int which) {
   uint64_t x = uint64_t(index) * 0x9e3779b97f4a7c15 + uint64_t(which + 1);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   return (x ^ (x >> 31)) & 1 ? 1 : -1;
 }
 
-// Both derivatives along sign(i, which) of the elements first <= i < last.
+// Both derivatives along sign(i, which) over the elements first <= i < last.
 struct Along {
   double value = 0, expected = 0;
-  // Infinite if one of them is NaN.
+  // Returns the error; infinite if one of the derivatives is NaN.
   double error() const {
     const double far = std::fabs(value - expected);
     return std::isnan(far) ? std::numeric_limits<double>::infinity() : far;
@@ -171,8 +175,8 @@ struct Range {
   int64_t first = 0, last = 0;
 };
 
-// An element that makes the derivative along a direction wrong: of the two
-// halves of a range the one that is further off is halved again.
+// Returns an element that makes the derivative along a direction wrong. Bisects
+// the range: continues in the half with the larger error.
 int64_t wrongElement(Loss &loss, const std::string &input,
                      const Tensor &gradient, int which, Range range) {
   auto [first, last] = range;
@@ -187,8 +191,8 @@ int64_t wrongElement(Loss &loss, const std::string &input,
   return first;
 }
 
-// Errors of single elements add up like the elements themselves: divided by
-// the norm of the range, both sides compare like one more element.
+// Errors of single elements add up as the elements do. Divided by the norm of
+// the range, both sides are compared like one element.
 void checkRange(Loss &loss, const std::string &input, const Tensor &gradient,
                 int which, Range range, double limit, GradientResult &result) {
   const auto at = [&](int64_t i) { return gradient.at(i); };
@@ -207,7 +211,8 @@ void checkRange(Loss &loss, const std::string &input, const Tensor &gradient,
   result.difference.value = all.value;
   result.difference.expected = all.expected;
   result.place = " along a random direction over all elements";
-  // Few elements are off, and no sample is one of them: name one.
+  // If few elements are wrong and no sample is one of them, reports one of
+  // them.
   const int64_t wrong = wrongElement(loss, input, gradient, which, range);
   const Along one = alongRange(loss, input, gradient, which, wrong, wrong + 1);
   if (one.error() > limit * std::max(size, std::fabs(one.expected))) {
@@ -217,14 +222,14 @@ void checkRange(Loss &loss, const std::string &input, const Tensor &gradient,
   }
 }
 
-// Some elements one by one.
+// Compares the derivatives of some elements individually.
 GradientResult checkSamples(Loss &loss, const std::string &input,
                             const Tensor &gradient, double limit) {
   const int64_t count = gradient.count();
   std::vector<int64_t> places;
   const int64_t stride = std::max<int64_t>(1, count / samples);
   for (int64_t i = 0; i < count; i += stride)
-    // Not always the same column.
+    // Varies the column of the samples.
     places.push_back(std::min(i + i / stride % stride, count - 1));
   const std::vector<double> rows = rowSizes(gradient);
   std::vector<double> values, expected, sizes;

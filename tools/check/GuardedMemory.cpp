@@ -1,4 +1,4 @@
-// tools/check/GuardedMemory.cpp - memory between pages that nothing may touch.
+// tools/check/GuardedMemory.cpp - allocates memory between inaccessible pages.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/GuardedMemory.h"
@@ -16,7 +16,7 @@ namespace tessera::tools {
 namespace {
 
 constexpr char pattern = char(0xa5);
-// On each side. It takes no memory, only addresses.
+// Size of the guard on each side. It uses addresses only, no memory.
 constexpr size_t guard = size_t(64) << 20;
 
 size_t roundedUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }

@@ -7,30 +7,32 @@
 
 namespace tessera::tools {
 
-// Bytes on a 64-byte boundary whose end, but for less than 64 bytes, is the end
-// of the memory there is: what reads or writes beyond it, or a page before it,
-// is stopped by the processor. What lies between the bytes and the pages that
-// nothing may touch has a pattern that shows writes.
+// Bytes on a 64-byte boundary between inaccessible pages. Fewer than 64 bytes
+// separate their end from the next guard page, so a read or write beyond it, or
+// before the first page, faults. The gap between the bytes and the guard pages
+// holds a pattern that reveals writes.
+//
+//      | guard | pattern | bytes | pattern (< 64) | guard |
 class GuardedMemory {
 public:
   static constexpr size_t alignment = 64;
 
-  // Throws Error when the system has no more.
+  // Throws Error if the system has no memory left.
   explicit GuardedMemory(size_t bytes);
   ~GuardedMemory();
   GuardedMemory(const GuardedMemory &) = delete;
   GuardedMemory &operator=(const GuardedMemory &) = delete;
 
   char *data() const { return first; }
-  // How far from the bytes the nearest write outside of them is: what lies
-  // between, 0 for the byte next to them; -1 when there is none.
+  // Distance from the bytes to the nearest write outside of them: the number of
+  // bytes in between, 0 for an adjacent byte, -1 without a write.
   ptrdiff_t writtenAfter() const;
   ptrdiff_t writtenBefore() const;
 
 private:
-  char *mapping = nullptr; // with the pages that nothing may touch
+  char *mapping = nullptr; // including guard pages
   size_t mapped = 0;
-  char *begin = nullptr, *end = nullptr; // of what there is
+  char *begin = nullptr, *end = nullptr; // accessible part
   char *first = nullptr;
   size_t size = 0;
 };

@@ -1,5 +1,5 @@
-// tools/check/MaskedTiles.cpp - tiles that an attention kernel computes in
-// vain.
+// tools/check/MaskedTiles.cpp - counts the tiles that an attention kernel
+// computes although they are entirely masked.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/MaskedTiles.h"
@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kTokens = 2048;
 constexpr const char *kCounts = "TILES";
 
-// "where" of tl.where(...).
+// Returns the called name: "where" for tl.where(...).
 std::string_view calledName(const Expr &expr) {
   const auto *call = expr.as<Call>();
   const auto *function = call ? call->function->as<Attribute>() : nullptr;
@@ -44,7 +44,7 @@ bool holdsDot(const Expr &expr) {
   return false;
 }
 
-// float("-inf") or 0.0.
+// True for float("-inf") or 0.0.
 bool leavesOut(const Expr &expr) {
   if (const auto *call = expr.as<Call>()) {
     const auto *function = call->function->as<Name>();
@@ -72,7 +72,7 @@ std::string textOf(const SourceFile &file, const SourceRange &range) {
   return text;
 }
 
-// Lines to put behind lines of the file, by the number of the latter.
+// Lines to insert after lines of the file, by line number.
 using Additions = std::map<uint32_t, std::string>;
 
 void addCounters(const SourceFile &file, const Block &block, bool inLoop,

@@ -1,5 +1,5 @@
-// tools/check/OnePass.cpp - a backward kernel in one pass against the kernels
-// that compute the same gradients in two.
+// tools/check/OnePass.cpp - compares a one-pass backward kernel with the
+// kernels that compute the same gradients in two passes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/OnePass.h"

@@ -1,4 +1,4 @@
-// tools/check/PlainLaunch.cpp - a launch that the command line alone describes.
+// tools/check/PlainLaunch.cpp - builds a launch from the command line alone.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/PlainLaunch.h"
@@ -23,12 +23,12 @@ using language::Value;
 
 namespace {
 
-// The types that tensors of a launch have.
+// Element types of a launch's tensors.
 constexpr const char *elementNames[] = {
     "fp16", "bf16", "fp32", "fp64", "i1",  "i8",      "i16",  "i32",
     "i64",  "u8",   "u16",  "u32",  "u64", "fp8e4nv", "fp8e5"};
 
-// "fp32[100, 64]" apart; nothing for other texts.
+// The parts of "fp32[100, 64]"; no value for other texts.
 struct TensorText {
   std::string element, sizes;
 };

@@ -1,4 +1,4 @@
-// tools/check/PlainLaunch.h - a launch that the command line alone describes.
+// tools/check/PlainLaunch.h - builds a launch from the command line alone.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -12,7 +12,7 @@ namespace tessera::tools {
 
 struct PlainLaunch {
   language::Instance instance;
-  Shape shape; // the tensors, and every integer by its name
+  Shape shape; // tensors, and integers by name
   std::map<std::string, Arg> scalars;
 };
 
@@ -21,12 +21,12 @@ struct PlainLaunch {
 language::Value argumentValue(const Description &kernel,
                               const std::string &name, const std::string &text);
 
-// Whether an argument of the command line is NAME=TYPE[SIZES].
+// True if an argument of the command line is NAME=TYPE[SIZES].
 bool namesTensor(const std::string &argument);
 
-// Of arguments NAME=VALUE. Parameters with defaults may be left out, constexprs
-// where a configuration or heuristic has them. Throws Error for what is missing
-// or unknown, and what does not fit its parameter.
+// Builds a launch from arguments NAME=VALUE. Parameters with defaults may be
+// omitted, and constexprs that a configuration or heuristic sets. Throws Error
+// for a missing or unknown argument, or one that does not fit its parameter.
 PlainLaunch plainLaunch(const Description &kernel,
                         const std::vector<std::string> &arguments);
 

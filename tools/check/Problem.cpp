@@ -1,4 +1,4 @@
-// tools/check/Problem.cpp - arguments for a kernel, from its hints and the
+// tools/check/Problem.cpp - makes arguments for a kernel from its hints and the
 // names of its parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -62,7 +62,7 @@ std::vector<int64_t> integersOf(const Value &value, const std::string &what) {
   return result;
 }
 
-// The instance's integer constexprs.
+// Returns the instance's integer constexprs.
 Sizes constantsOf(const language::Instance &instance) {
   Sizes sizes;
   for (const Argument &argument : instance.arguments)
@@ -83,13 +83,13 @@ uint64_t seedOf(const std::string &name, const Shape &shape) {
   return hash;
 }
 
-// Tokens of the longest sequence that gradients are compared for unasked: the
-// plain reference takes its time.
+// Default limit of tokens for the longest sequence whose gradients are
+// compared, because the plain reference is slow.
 constexpr int64_t maxTokens = 384;
-// The same where few launches are compared.
+// The same limit if few launches are compared.
 constexpr int64_t longestTokens = 1024;
 
-// Names of sizes of tensors, DP and DT the D that is padded to powers of two.
+// True for names of tensor sizes. DP and DT are the padded slices of D.
 bool isWidth(const std::string &name) {
   for (const char *known : {"D", "DP", "DT", "E", "EP", "G", "H"})
     if (name == known)
@@ -97,12 +97,12 @@ bool isWidth(const std::string &name) {
   return false;
 }
 
-// Names of tiles, by custom: BM, BN, BLOCK.
+// True for names of tile sizes by convention: BM, BN, BLOCK.
 bool isTile(const std::string &name) { return name[0] == 'B'; }
 
-// How far a row sees, as far as the constexprs tell: a window W, W * STEP for
-// every STEP-th key. Any value that is neither a width nor a tile counts as one
-// of these.
+// Returns the largest distance to which a row attends, as far as the constexprs
+// determine it: a window W, or W * STEP for every STEP-th key. Any value that
+// is neither a width nor a tile counts as such a distance.
 int64_t reachOf(const Sizes &constants) {
   int64_t reach = 1;
   for (const auto &[name, value] : constants)
@@ -119,13 +119,13 @@ int64_t largestTile(const Sizes &constants) {
   return tile;
 }
 
-// Larger constants of a kernel are no distances between tokens: masks of bits,
-// factors of hashes, numbers that stand for infinity.
+// Larger constants of a kernel are not distances between tokens but bit masks,
+// hash factors, or numbers that represent infinity.
 constexpr int64_t largestDistance = 256;
 
-// The largest integer from 3 to largestDistance in the text of the kernel and
-// its callees; 0 where there is none. A pattern may depend on a distance that
-// no constexpr tells.
+// Returns the largest integer from 3 to largestDistance in the text of the
+// kernel and its callees, or 0. A pattern may depend on a distance that is not
+// a constexpr.
 int64_t largestConstant(const Description &kernel) {
   std::vector<const language::FunctionDef *> work = {
       &kernel.program->kernel(kernel.info.signature.kernel)};
@@ -166,10 +166,10 @@ struct Farthest {
   bool enough = true;
 };
 
-// Two periods of what may be one, then the window, then three whole tiles and a
-// partial one: in both directions there are tiles that are seen wholly, in
-// part and not at all, and several of each. Two tiles of equal class may be
-// skipped by different rules, so one of each is not enough.
+// Chooses two periods of a possible pattern, then the window, then three
+// complete tiles and a partial one. In both directions there are several tiles
+// that are fully visible, partly visible and masked. One of each is not enough,
+// because different rules may skip two tiles of one class.
 Farthest farthest(const Description &kernel, const Sizes &constants) {
   const int64_t period = largestConstant(kernel), reach = reachOf(constants),
                 tile = largestTile(constants);
@@ -189,7 +189,8 @@ std::vector<std::vector<int64_t>> defaultLengths(const Farthest &far) {
   return {{1}, {37}, {64, 0, 47}, {5, 130, 16, 1}, {9, far.tokens}};
 }
 
-// Tokens of a sequence whose last rows do not see its first tile of keys.
+// Returns a sequence length at which the last rows do not attend to the first
+// tile of keys.
 int64_t beyondReach(const Sizes &constants) {
   return reachOf(constants) + largestTile(constants) + 11;
 }
@@ -292,8 +293,8 @@ std::vector<Shape> gradientShapesOf(const Description &kernel,
           shape->text += " " + name + "=" + std::to_string(value);
     return {near, tiles};
   }
-  // The gradients of a row that sees one key are zero, whose relative error
-  // says nothing.
+  // A row that attends to one key has zero gradients, whose relative error is
+  // meaningless.
   std::vector<Shape> longer;
   for (const Shape &shape : shapes)
     if (shape.sizes.at("S") > 1)
@@ -357,7 +358,7 @@ std::optional<std::vector<int64_t>>
 Problem::conventionalShape(const std::string &parameter) const {
   const std::string name = tensorName(parameter);
   auto of = [&](const char *size_) { return size(size_, name); };
-  // Values are as wide as keys when the kernel knows of one width only.
+  // Values are as wide as keys if the kernel has only one width.
   const auto value = [&] { return of(sizes.count("E") ? "E" : "D"); };
   if (name == "Q")
     return std::vector<int64_t>{of("T"), of("H") * of("G"), of("D")};
@@ -381,7 +382,8 @@ Tensor Problem::strided(const std::string &name, DType type,
   const bool takesStrides =
       (kernel->has("s" + lower + "t") && kernel->has("s" + lower + "h")) ||
       (kernel->has(tuple + ".token") && kernel->has(tuple + ".head"));
-  // The kernel that takes strides must cope with some that are not packed.
+  // A kernel that takes strides must also work with strides that are not
+  // packed.
   if (shape.size() != 3 || !takesStrides)
     return Tensor(type, std::move(shape));
   const int64_t head = (shape[2] + 15) / 16 * 16 + 16;
@@ -423,7 +425,7 @@ Tensor Problem::tensorFor(const Argument &argument, DType type) {
   }
   const Value value =
       runtime::evaluateHint(*kernel, *spec->second, sizes, checkName(name));
-  // (low, high, [shape]): uniform, for indices.
+  // (low, high, [shape]): uniform random numbers, for indices.
   if (value.is<Value::Tuple>()) {
     const auto &items = *value.sequence();
     const auto low = items.size() == 3 ? items[0].asFloat() : std::nullopt;
@@ -548,7 +550,7 @@ LaunchRequest Problem::request(const Description &other,
 void Problem::run(const Description &other, const Tensors &tensors,
                   const std::optional<Grid> &over) const {
   const LaunchRequest launch = request(other, tensors);
-  // Tiles that the instance does not name come from the configuration.
+  // The configuration sets the tiles that the instance does not set.
   Sizes all = sizes;
   for (const auto &[name, value] : launch.kernel.configuration(
            launch.args, launch.constexprs, launch.options))

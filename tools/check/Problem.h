@@ -1,5 +1,5 @@
-// tools/check/Problem.h - arguments for a kernel, from its hints and the names
-// of its parameters.
+// tools/check/Problem.h - makes arguments for a kernel from its hints and the
+// names of its parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,80 +19,84 @@ using runtime::Sizes;
 
 // One line of the shape list.
 struct Shape {
-  // What the hint check(...) fixes or lets run, and for packed sequences T
-  // (tokens), S (the longest), B (sequences) and H (key/value heads).
+  // Sizes that the hint check(...) fixes or varies, and for packed sequences T
+  // (tokens), S (longest sequence), B (sequences) and H (key/value heads).
   Sizes sizes;
-  // Tensors whose shape the caller says, by name.
+  // Tensors by name whose shape the caller sets.
   std::map<std::string, std::vector<int64_t>> tensors;
-  std::vector<int64_t> lengths; // of the sequences; empty: T, B are not ours
+  std::vector<int64_t> lengths; // of the sequences; empty: not packed
   std::string text;             // "64+0+47 H=2"
-  std::string remark;           // what it does not reach
-  // Why the longest sequence is as long as it is; empty where the file says it.
+  std::string remark;           // what the shape does not cover
+  // Reason for the length of the longest sequence; empty if the file sets it.
   std::string reason;
-  // Gradients are compared along directions alone: each one by one takes long.
+  // Compares gradients along directions only, because individual elements take
+  // long.
   bool directionsOnly = false;
 };
 
-// Packed sequences of these lengths.
+// Returns the shape of packed sequences of these lengths.
 Shape packedShape(std::vector<int64_t> lengths, int64_t heads);
 
-// The shapes to try: sequences of lengths that no tile divides for a kernel
-// with a parameter CU, else the lists of the hint check(...). Throws Error.
+// Returns the shapes to try: for a kernel with a parameter CU, sequences whose
+// lengths no tile divides; otherwise the lists of the hint check(...). Throws
+// Error.
 std::vector<Shape> shapesOf(const Description &kernel,
                             const language::Instance &instance);
 
-// The shapes to compare gradients for: sequences that reach past the windows
-// and tiles which the constexprs tell of, and one that has every class of tile;
-// or the author's check(lengths=...); of the lists for another kernel the
-// second entries. Throws Error.
+// Returns the shapes for comparing gradients: sequences longer than the windows
+// and tiles in the constexprs, and one that has every class of tile, or the
+// author's check(lengths=...). For other kernels, returns the second entries of
+// the lists. Throws Error.
 std::vector<Shape> gradientShapesOf(const Description &kernel,
                                     const language::Instance &instance);
 
-// By the names of parameters; of a tuple q with a field ptr, `Q`.
+// Tensors by parameter name; the field ptr of a tuple q is `Q`.
 using Tensors = std::map<std::string, Tensor>;
 
-// "Q" of the parameter q.ptr. Other names are as they are.
+// Returns "Q" for the parameter q.ptr, and other names unchanged.
 std::string tensorName(std::string parameter);
 
-// All that the launches of one instance and shape share. docs/authoring.md has
-// the names and hints.
+// The data that the launches of one instance and shape share. docs/authoring.md
+// explains the names and hints.
 class Problem {
 public:
-  // Makes the tensors and fills them. Throws Error when the file does not say
-  // enough about an argument.
+  // Allocates and fills the tensors. Throws Error if the file does not
+  // determine an argument.
   Problem(std::shared_ptr<const Description> kernel,
           const language::Instance &instance, const Shape &shape);
 
   const Shape &shape() const { return given; }
-  // Of the kernel's pointer parameters. Those of floats are normal random
-  // numbers, with strides wider than the packed ones where the kernel takes
-  // strides.
+  // Returns the tensors of the kernel's pointer parameters. Floats are normal
+  // random numbers. If the kernel takes strides, they are wider than packed
+  // ones.
   const Tensors &tensors() const { return made; }
-  // A tensor of the shape that a name has by convention; none for others.
+  // Returns a tensor with the conventional shape of a name, or nullopt for
+  // other names.
   std::optional<Tensor> conventional(const std::string &name, DType type) const;
 
-  // Launches use these constexprs, warps and stages instead of the instance's.
+  // Makes launches use these constexprs, warps and stages instead of the
+  // instance's.
   void setTiles(const language::Value::Config &config);
 
-  // Where launches of the kernel itself, and of those in `others`, run; all
-  // others, references above all, stay on the cpu.
+  // Sets the device of the kernel and of those in `others`. All other kernels,
+  // especially references, run on the cpu.
   void setDevice(const std::string &name,
                  std::vector<const Description *> others = {});
 
-  // Launches pass this for the parameter.
+  // Makes launches pass this value for the parameter.
   void setScalar(const std::string &name, Arg value) { scalars[name] = value; }
 
-  // The arguments of a kernel of the file, found by name. Throws Error for a
-  // parameter that nothing is known of.
+  // Returns the arguments of a kernel of the file, found by name. Throws Error
+  // for an unknown parameter.
   std::vector<Arg> arguments(const Description &other,
                              const Tensors &tensors) const;
-  // The instance's constexprs that the kernel has, too.
+  // Returns the instance's constexprs that the kernel also has.
   Constexprs constexprs(const Description &other) const;
-  // Launches it over the grid, that of its hint unless another is given. Throws
-  // Error when it wrote outside a tensor.
+  // Launches the kernel over `over`, or else over the grid of its hint. Throws
+  // Error if it wrote outside a tensor.
   void run(const Description &other, const Tensors &tensors,
            const std::optional<Grid> &over = std::nullopt) const;
-  // The same less running: what it would compile.
+  // Returns the compile request of that launch without running it.
   LaunchRequest request(const Description &other, const Tensors &tensors) const;
 
 private:

@@ -1,4 +1,4 @@
-// tools/check/Tensor.cpp - arguments of kernels that tools make and compare.
+// tools/check/Tensor.cpp - tensors that tools pass to kernels and compare.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Tensor.h"
@@ -16,7 +16,7 @@
 namespace tessera::tools {
 namespace {
 
-// splitmix64: the same numbers everywhere.
+// splitmix64: generates the same numbers on every machine.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {}
@@ -62,7 +62,7 @@ double readAs(DType type, const char *from) {
                            : cases::elementValue(type, from);
 }
 
-// The 8-bit float next to a value, the even one of two; at most the largest.
+// Rounds to the nearest 8-bit float, ties to even; saturates at the largest.
 uint8_t fp8Bits(DType type, double value) {
   auto valueOf = [&](int bits) {
     const char byte = char(bits);
@@ -140,7 +140,7 @@ Difference compareAll(int64_t count, Value value, Expected expected,
     if (result.wrong++ == 0)
       result.where = i;
   }
-  // Many small errors: show the largest.
+  // If there are many small errors, reports the largest.
   if (result.where < 0 && result.error > limit) {
     result.where = worst;
     result.wrong = 1;

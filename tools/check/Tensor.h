@@ -1,4 +1,4 @@
-// tools/check/Tensor.h - arguments of kernels that tools make and compare.
+// tools/check/Tensor.h - tensors that tools pass to kernels and compare.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,12 +14,12 @@
 
 namespace tessera::tools {
 
-// Elements of one type with strides, on a 64-byte boundary. Elements are
-// numbered in row-major order of the shape, whatever the strides are.
+// Elements of one type with strides, on a 64-byte boundary. Element numbers
+// follow the row-major order of the shape and do not depend on strides.
 class Tensor {
 public:
   Tensor() = default;
-  // Strides in elements; without them the packed ones. Everything is zero.
+  // Strides are in elements; the default is packed. All elements are zero.
   Tensor(DType type, std::vector<int64_t> shape,
          std::vector<int64_t> strides = {});
 
@@ -31,21 +31,21 @@ public:
   Pointer pointer() const { return {data(), elementType, used}; }
   void *data() const;
   size_t bytes() const { return used; }
-  // Where a kernel wrote outside the elements, but so near to them that the
-  // processor did not stop it: "8 bytes after its end"; empty when it did not.
+  // Describes a write outside the elements that is too close to them to fault,
+  // such as "8 bytes after its end". Empty if there was none.
   std::string damage() const;
 
   double at(int64_t index) const;
   void set(int64_t index, double value); // rounds to the type
   void fill(double value);
-  // Normally distributed; integers are uniform in -8 .. 7.
+  // Fills floats with normal random numbers, integers uniformly with -8 .. 7.
   void fillRandom(uint64_t seed);
   void fillUniform(uint64_t seed, double low, double high);
 
   Tensor copy() const { return as(elementType); }
-  // The same elements in another type, with the same strides.
+  // Returns the elements in another type, with the same strides.
   Tensor as(DType type) const;
-  // "[3, 0, 17]": where an element is.
+  // Returns the indices of an element: "[3, 0, 17]".
   std::string place(int64_t index) const;
   bool sameBytes(const Tensor &other) const;
 
@@ -58,11 +58,11 @@ private:
   std::shared_ptr<GuardedMemory> memory;
 };
 
-// What one comparison found.
+// The result of one comparison.
 struct Difference {
   double error = 0; // relative RMS: of the difference over the reference's
-  // The first element that is off, -1 when none is: by far more than the
-  // limit, or not finite where the reference is, or the other way round.
+  // First wrong element, or -1. An element is wrong if it exceeds the limit by
+  // far, or if only one of the two values is finite.
   int64_t where = -1;
   double value = 0, expected = 0;
   int64_t wrong = 0; // elements that are off
@@ -72,11 +72,11 @@ struct Difference {
 
 // Returns the root mean square of each row along the last dimension.
 std::vector<double> rowSizes(const Tensor &tensor);
-// That of the row of an element.
+// Returns the root mean square of the row of an element.
 double rowSize(const Tensor &tensor, const std::vector<double> &sizes,
                int64_t index);
 
-// Integers must be equal. Both must have the same shape.
+// Compares two tensors of the same shape. Integers must be equal.
 Difference compare(const Tensor &value, const Tensor &expected, double limit);
 // `sizes` holds the root mean square of the row of each element.
 Difference compare(const std::vector<double> &value,

@@ -1,5 +1,5 @@
-// tools/commands/Analyze.cpp - tessera analyze FILE|CASE: what a kernel does on
-// the simulator.
+// tools/commands/Analyze.cpp - tessera analyze FILE|CASE: runs a kernel on the
+// simulator and prints its counters and estimated cycles.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -37,7 +37,7 @@ struct AnalyzeOptions {
   int resident = 0; // blocks
 };
 
-// The machine code of a case's kernel, compiled as it is for its PTX.
+// Compiles a case's kernel to machine code, with the options of its PTX.
 std::vector<SassLine> sassOf(const AnalyzeOptions &options,
                              const OpenedLaunch &opened) {
   if (!opened.recorded || !opened.compiled)
@@ -86,7 +86,7 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
         {"tensor_instructions", sum.tensor}};
   for (const auto &[unit, cycles] : e.units)
     units[unit] = cycles;
-  // Accesses of each class that has any.
+  // Sums the accesses of each memory class that has accesses.
   std::map<std::string, LineCounters> byClass;
   for (const sim::InstructionCount &i : c.instructions)
     if (i.requests)
@@ -139,8 +139,8 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
 
 using Texts = std::map<std::string, std::vector<std::string>>;
 
-// The available sources: of a case its kernel; of PTX alone the files beside it
-// that its places name.
+// Returns the available sources: for a case its kernel; for PTX the files in
+// the same folder that its source locations name.
 Texts textsOf(const AnalyzeOptions &options, const OpenedLaunch &opened,
               const sim::Counters &c) {
   Texts texts;
@@ -219,7 +219,8 @@ int run(AnalyzeOptions &options) {
   simOptions.lanesApart = options.lanesApart;
   simOptions.resident = unsigned(options.resident);
   sim::Report report = opened->launch->run(simOptions);
-  // A case does not say how much shared memory its kernel asked for.
+  // A case does not record the amount of shared memory that its kernel
+  // requested.
   if (!opened->sharedGiven)
     report.counters.sharedBytes = report.counters.sharedTouched;
   const sim::Estimate e = sim::estimate(report.counters, device);

@@ -37,7 +37,7 @@ static Cache openCache(const CacheOptions &options) {
                runtime::defaultCacheLimit());
 }
 
-// File names come from the disk and may hold any bytes.
+// File names come from the disk and may contain any bytes.
 static void printJson(const Json &json) {
   std::printf("%s\n",
               json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
@@ -192,7 +192,8 @@ static int prune(const CacheOptions &options) {
     wanted.maxBytes = parseBytes(options.maxSize, "--max-size");
   if (!options.olderThan.empty())
     wanted.olderThan = parseTimeSpan(options.olderThan, "--older-than");
-  // Without a choice: what nothing of this program can use, and the limit.
+  // Without options: removes artifacts of other compiler builds, and enforces
+  // the size limit.
   const bool choice = wanted.maxBytes || wanted.olderThan || options.stale;
   if (options.stale || !choice)
     wanted.onlyBuild = compilerBuildId();

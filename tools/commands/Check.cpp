@@ -1,4 +1,5 @@
-// tools/commands/Check.cpp - tessera check FILE.
+// tools/commands/Check.cpp - tessera check FILE: compares a kernel with its
+// reference, and its gradients with finite differences.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -39,7 +40,8 @@ struct CheckOptions {
   bool noGradients = false;
 };
 
-// docs/numerics.md: relative RMS by the type of the kernel's tensors.
+// Returns the limit of the relative RMS error by the type of the kernel's
+// tensors (docs/numerics.md).
 double limitOf(const Tensors &tensors) {
   double limit = 1e-12;
   for (const auto &[name, tensor] : tensors)
@@ -53,11 +55,11 @@ double limitOf(const Tensors &tensors) {
     default:
       break;
     }
-  // Everything is fp64, but scalar arguments are fp32.
+  // Tensors are fp64, but scalar arguments are fp32.
   return limit;
 }
 
-// Tensors of floats in fp32, which the reference takes.
+// Returns the tensors with floats as fp32, which the reference takes.
 Tensors forReference(const Tensors &tensors) {
   Tensors result;
   for (const auto &[name, tensor] : tensors)
@@ -81,7 +83,8 @@ bool hasNan(const Tensor &tensor) {
   return false;
 }
 
-// Which tensors the launches write, and which of these they also read.
+// The tensors that the launches write, and those among them that they also
+// read.
 struct Outputs {
   std::vector<std::string> names;
   std::vector<std::string> inPlace;
@@ -107,8 +110,8 @@ Outputs findOutputs(const Problem &problem, const Description &kernel,
     throw Error("neither `" + kernel.info.signature.kernel +
                     "` nor its reference changes a tensor",
                 "a kernel stores its results; is a grid of its hint 0?");
-  // Outputs that start as NaN show what is not written; a tensor that is read
-  // as well would spread it.
+  // Fills outputs with NaN, which shows elements that are not written. A tensor
+  // that is also read would spread the NaN.
   Tensors poisoned = copies(plain);
   for (const std::string &name : outputs.names)
     if (poisoned.at(name).isFloat())
@@ -144,7 +147,7 @@ public:
     for (const std::string &other : backwardNames())
       backward.push_back(
           runtime::describeKernel(runtime::findTypedFile(options.file), other));
-    // It writes what the others write.
+    // The one-pass kernel writes the same gradients as the others.
     const auto found =
         std::find_if(backward.begin(), backward.end(),
                      [](const DescriptionPtr &one) { return isOnePass(*one); });
@@ -154,7 +157,7 @@ public:
     }
   }
 
-  // The number of lines that are wrong.
+  // Returns the number of wrong lines.
   int run() {
     makeRows();
     compileAll();
@@ -179,7 +182,7 @@ private:
   struct Row {
     std::string label, shape;
     std::unique_ptr<Problem> problem;
-    bool isInstance = true; // else a configuration
+    bool isInstance = true; // false: a configuration
   };
 
   std::vector<std::string> backwardNames() const {
@@ -216,7 +219,8 @@ private:
     return wanted;
   }
 
-  // Packed sequences: the ones with every class of tile.
+  // Returns the shape for configurations. Packed sequences use the shape that
+  // has every class of tile.
   static const Shape &shapeForConfigurations(const std::vector<Shape> &shapes) {
     const size_t third = std::min<size_t>(2, shapes.size() - 1);
     return shapes.back().reason.empty() ? shapes[third] : shapes.back();
@@ -229,7 +233,8 @@ private:
         rows.push_back({instance->name, shape.text,
                         std::make_unique<Problem>(kernel, *instance, shape),
                         true});
-      // Launches without an instance use the configurations.
+      // Launches without an instance use the configurations, so each of these
+      // is checked.
       const bool cpu = options.device == "cpu";
       if (instance == &kernel->info.hints.instances.front())
         for (const auto &config :
@@ -253,7 +258,7 @@ private:
       place(*row.problem);
   }
 
-  // The reference stays on the cpu.
+  // Sets the device of the kernels. The reference runs on the cpu.
   void place(Problem &problem) const {
     std::vector<const Description *> others;
     for (const DescriptionPtr &one : backward)
@@ -272,7 +277,8 @@ private:
     held.clear();
   }
 
-  // Of the first shape that is not empty: what one shape writes all do.
+  // Finds the outputs of the first nonempty shape. All shapes write the same
+  // tensors.
   void findAllOutputs() {
     outputs = findOutputs(*rows[std::min<size_t>(1, rows.size() - 1)].problem,
                           *kernel, *reference);
@@ -353,7 +359,7 @@ private:
       }
   }
 
-  // On the CPU, where the op runs it.
+  // Compares the one-pass kernel on the CPU, where the op runs it.
   void checkOnePass() {
     const GradientCheck check{kernel, reference, backward, outputs.names};
     const auto names = gradientNames(check);
@@ -377,7 +383,7 @@ private:
       }
   }
 
-  // Where `tessera check` chose the lengths, which they are and why.
+  // Prints the lengths that `tessera check` chose, and why.
   void printLengths() const {
     for (const Row &row : rows) {
       const Shape &shape = row.problem->shape();
@@ -389,7 +395,8 @@ private:
     }
   }
 
-  // No mistake, but time: of the first instance.
+  // Prints the tiles of the first instance that are computed but entirely
+  // masked. They cost time and do not change results.
   void printMaskedTiles() const {
     const auto tiles = countMaskedTiles(*kernel, *wantedInstances().front());
     if (!tiles || !tiles->computed)
@@ -436,7 +443,7 @@ private:
   int failures = 0;
 };
 
-// The kernels to check, each with its reference.
+// Returns the kernels to check, each with its reference.
 std::vector<std::pair<std::string, std::string>>
 pairsOf(const CheckOptions &options) {
   const auto names = runtime::kernelNames(runtime::findTypedFile(options.file));
@@ -473,7 +480,7 @@ pairsOf(const CheckOptions &options) {
 }
 
 int run(const CheckOptions &options) {
-  // The limits are for dots of full precision.
+  // The limits assume dots of full precision.
   if (options.device != "cpu")
     ::setenv(optionInfo(Option::F32Default).name, "ieee", 0);
   int failures = 0;
@@ -488,9 +495,9 @@ int run(const CheckOptions &options) {
 
 namespace {
 
-// A pattern that selects blocks has no kernels of which one is a reference: a
-// program with LibTorch compares its ops with plain torch. Returns nullopt for
-// any other file.
+// Checks a pattern that selects blocks: a program with LibTorch compares its
+// ops with plain torch, because it has no kernel that is a reference. Returns
+// nullopt for any other file.
 std::optional<int> checkSelectedPattern(const CheckOptions &options) {
   const std::string file = runtime::findTypedFile(options.file);
   if (!language::isPattern(readFile(file)) ||

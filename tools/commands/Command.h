@@ -1,4 +1,4 @@
-// tools/commands/Command.h - the verbs of `tessera`, one file each.
+// tools/commands/Command.h - the verbs of `tessera`, one file for each.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,7 +13,8 @@ class App;
 
 namespace tessera::tools {
 
-// A verb that is parsed here: it adds its subcommand and says what to run.
+// A verb that this program parses: its subcommand, and the function that runs
+// it.
 struct Command {
   CLI::App *app = nullptr;
   std::function<int()> run;
@@ -43,14 +44,15 @@ Command addPreflight(CLI::App &app);
 Command addProfile(CLI::App &app);
 Command addWatch(CLI::App &app);
 
-// Verbs that need LibTorch live in tessera-train: name and one line of help.
+// Name and one-line help of a verb that tessera-train runs, because it needs
+// LibTorch.
 struct TrainVerb {
   const char *name;
   const char *help;
 };
 const std::vector<TrainVerb> &trainVerbs();
 // Replaces this process by tessera-train with these arguments, verb first.
-// Throws Error where findTrainProgram() does.
+// Throws Error as findTrainProgram() does.
 int execTrain(const std::vector<std::string> &arguments);
 
 } // namespace tessera::tools

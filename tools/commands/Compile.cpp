@@ -1,4 +1,5 @@
-// tools/commands/Compile.cpp - tessera compile FILE.
+// tools/commands/Compile.cpp - tessera compile FILE: compiles kernels and
+// writes the stages that --emit names.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -55,7 +56,7 @@ const std::vector<std::string> &stageNames() {
   return names;
 }
 
-// What kinds of source and target have in stages.
+// The stages of one kind of source and target.
 struct Kind {
   const char *what;
   std::set<std::string> stages;
@@ -112,9 +113,9 @@ std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
   return stages;
 }
 
-// "NAME(PARAMETER, ...)" a line, then its instances, or why it cannot be
-// compiled. Fails if a kernel has an error; a kernel whose language is not
-// supported is listed alone.
+// Prints "NAME(PARAMETER, ...)" for each kernel, then its instances or the
+// reason that it cannot be compiled. Fails if a kernel has an error. A kernel
+// in an unsupported language does not count as an error.
 int list(const language::Program &program) {
   std::vector<Diagnostic> errors;
   for (const language::ListedKernel &kernel : language::listKernels(program)) {
@@ -182,8 +183,8 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
           {"request_key", job.request.key()}};
 }
 
-// PTX and SASS with the lines of the kernel in between, PTX with the remarks
-// first.
+// Returns PTX or SASS annotated with the kernel's source lines; PTX starts with
+// the remarks.
 std::string forReaders(const Job &job, const CompiledKernel &kernel,
                        const std::string &stage, const std::string &text) {
   if (stage != "ptx" && stage != "sass")
@@ -281,7 +282,7 @@ int listCuda(const std::string &path) {
   return 0;
 }
 
-// Prints the kernels that a pattern stands for.
+// Prints the kernels that a pattern expands to.
 int printPattern(const language::Program &program) {
   const SourceFile &file = *program.main().file;
   if (!language::isPattern(file.text()))

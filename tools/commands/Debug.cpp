@@ -1,5 +1,5 @@
-// tools/commands/Debug.cpp - tessera debug FILE|CASE --line N: registers and
-// tiles of one program at a line.
+// tools/commands/Debug.cpp - tessera debug FILE|CASE --line N: prints the
+// registers and tiles of one program at a line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Debug.h"
@@ -23,7 +23,7 @@
 namespace tessera::tools {
 namespace {
 
-// A longer table is not readable; --json has all rows.
+// Longer tables are not readable; --json has all rows.
 constexpr size_t mostColumns = 64;
 
 uint32_t number(const std::string &text, const std::string &what,
@@ -34,8 +34,8 @@ uint32_t number(const std::string &text, const std::string &what,
   return *value;
 }
 
-// What a line did: by instruction, then by warp, the execution that was asked
-// for; and how often it ran.
+// Results of a line: the requested execution by instruction and warp, and the
+// number of executions.
 struct Seen {
   std::map<uint32_t, std::map<uint32_t, sim::WatchStep>> steps;
   std::map<uint32_t, std::map<uint32_t, uint64_t>> counts;
@@ -58,8 +58,8 @@ void setLine(const DebugOptions &options, sim::Watch &watch) {
              "no line number in", "write --line 42 or --line helper.py:7");
 }
 
-// The steps to show of one warp, in the order of the instructions. Named
-// registers hold what they held after the last of them.
+// Returns the steps of one warp to show, in the order of the instructions.
+// Named registers are shown after the last step only.
 std::vector<const sim::WatchStep *> stepsOf(const DebugOptions &options,
                                             const Seen &seen, uint32_t warp) {
   std::vector<const sim::WatchStep *> steps;
@@ -91,7 +91,7 @@ std::vector<Column> columnsOf(const DebugOptions &options, const Seen &seen,
   return columns;
 }
 
-// The text of the line, where a case brings the kernel.
+// Returns the text of the line, if a case contains the kernel's source.
 std::string sourceText(const OpenedLaunch &opened, const sim::Watch &watch) {
   if (!opened.recorded || !watch.line || !watch.file.empty())
     return "";
@@ -175,7 +175,7 @@ Json toJson(const DebugOptions &options, const OpenedLaunch &opened,
           {"instructions", instructions}};
 }
 
-// The tile that the registers of all warps make up.
+// Prints the tile that the registers of all warps form.
 void tile(const DebugOptions &options, const Seen &seen, uint32_t warps,
           Json *json) {
   const std::vector<int64_t> shape = layout::parseSizes(options.tile, "--tile");
@@ -253,7 +253,7 @@ int run(const DebugOptions &options) {
                      : "try another --program, or a line that --help of "
                        "analyze shows: tessera analyze counts every line");
   }
-  // The first warp that came there, unless one was named.
+  // The first warp that executed the line, unless the user names one.
   const uint32_t warp =
       options.warp.value_or(seen.steps.begin()->second.begin()->first);
   if (options.json) {

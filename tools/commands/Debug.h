@@ -1,4 +1,5 @@
-// tools/commands/Debug.h - the arguments of `tessera debug`.
+// tools/commands/Debug.h - the arguments of `tessera debug`, which its two
+// sources share.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -24,12 +25,12 @@ struct DebugOptions {
   bool others = false, json = false;
 };
 
-// "1st", "12th".
+// Returns an ordinal: "1st", "12th".
 std::string ordinal(uint64_t n);
 
-// --value: the kernel is compiled again with a print behind the line, and one
-// block of it runs. `hit` counts from 1; nullopt is the last execution. Returns
-// the exit status; throws Error.
+// Implements --value: compiles the kernel again with a print after the line,
+// and runs one block of it. `hit` counts from 1; nullopt is the last execution.
+// Returns the exit status; throws Error.
 int debugValues(const DebugOptions &options, const sim::Watch &watch,
                 std::optional<uint64_t> hit);
 

@@ -16,8 +16,8 @@ namespace tessera::tools {
 
 namespace {
 
-// A value of one expression of the kernel: a scalar in a line, a tile as a
-// table.
+// Prints the value of one expression of the kernel: a scalar on one line, a
+// tile as a table.
 void printValue(const NamedValue &value, size_t width) {
   std::printf("\n%s %s, %s of %llu", value.expression.c_str(),
               value.type.c_str(), ordinal(value.execution).c_str(),

@@ -1,4 +1,5 @@
-// tools/commands/DeviceOption.h - --device of verbs that launch kernels.
+// tools/commands/DeviceOption.h - the option --device of verbs that launch
+// kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,7 +18,8 @@ inline void addDeviceOption(CLI::App &verb, std::string &device) {
                   "TESSERA_DEVICE, else cpu");
 }
 
-// The option's value or its default. Throws Error for an unknown device.
+// Returns the option's value or its default. Throws Error for an unknown
+// device.
 inline std::string chosenDevice(const std::string &option) {
   if (option.empty())
     return defaultDevice();

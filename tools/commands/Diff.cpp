@@ -1,4 +1,4 @@
-// tools/commands/Diff.cpp - tessera diff A B.
+// tools/commands/Diff.cpp - tessera diff A B: compares two compiled kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -39,7 +39,7 @@ struct DiffOptions {
 
 struct Stage {
   const char *title;
-  const char *ending; // of `tessera compile --emit all`
+  const char *ending; // file ending of `tessera compile --emit all`
   const char *dumped; // by TESSERA_DUMP
 };
 constexpr Stage stages[] = {{"tile IR", ".tile.mlir", "01-tile.mlir"},
@@ -56,17 +56,18 @@ struct Compiled {
   std::map<std::string, std::string> texts; // by the stage's title
   Json meta;
   Json report; // of a GPU kernel; else null
-  // Of a kernel of CUDA C++, whose file's other kernels are in the code, too;
-  // else empty.
+  // The kernel of a CUDA C++ file, whose code also contains the file's other
+  // kernels; otherwise empty.
   std::string entry;
 };
 
-// `entry` may be empty: the first one.
+// Makes the report of kernel `entry`, or of the first kernel if `entry` is
+// empty.
 Json reportOfPtx(const std::string &ptx, const std::string &entry) {
   ptx::ReportInput input;
   input.ptx = ptx;
   Json report = ptx::makeReport(input, entry);
-  report.erase("shared"); // the PTX does not say the dynamic part
+  report.erase("shared"); // PTX does not have the dynamic part
   return report;
 }
 
@@ -77,7 +78,8 @@ Compiled readFiles(const std::string &title, const fs::path &folder,
   if (!name.empty())
     if (const auto text = tryReadFile(folder / (name + ".report.json")))
       result.report = parseJson(*text, name + ".report.json");
-  // CUDA C++ has a report of another kind, a dump does not have one.
+  // The report of CUDA C++ has another format, and a dump does not have a
+  // report.
   const bool own = result.report.is_object() && result.report.contains("ptx");
   if (!own && result.report.is_object())
     result.entry = memberOr<std::string>(result.report, "symbol", "", name);
@@ -107,7 +109,8 @@ Compiled readFiles(const std::string &title, const fs::path &folder,
   return result;
 }
 
-// The kernels of a folder: names for `tessera compile`, "" for a dump.
+// Returns the kernels of a folder: the names that `tessera compile` wrote, or
+// "" for a dump.
 std::vector<std::string> namesIn(const fs::path &folder) {
   std::set<std::string> names;
   for (const auto &entry : fs::directory_iterator(folder)) {
@@ -128,7 +131,8 @@ std::vector<std::string> namesIn(const fs::path &folder) {
 
 bool isCuda(const std::string &file) { return file.ends_with(".cu"); }
 
-// Compiles with `tessera compile`, whose options then mean the same here.
+// Compiles with `tessera compile`, so that its options have the same meaning
+// here.
 Compiled compileOne(const DiffOptions &options, const std::string &file,
                     const std::string &instance,
                     const std::vector<std::string> &defines) {
@@ -175,7 +179,7 @@ Compiled compileOne(const DiffOptions &options, const std::string &file,
 
 using Pair = std::pair<Compiled, Compiled>;
 
-// "FILE.py:instance", "FILE.cu:kernel"
+// Splits "FILE.py:instance" or "FILE.cu:kernel".
 std::optional<std::pair<std::string, std::string>>
 fileAndInstance(const std::string &text) {
   for (const char *ending : {".py:", ".cu:"})
@@ -241,7 +245,7 @@ void printRow(const std::string &name, int64_t a, int64_t b) {
   std::fputs(compareRow(name, a, b).c_str(), stdout);
 }
 
-// A, B under the heading; false when the code is the same.
+// Prints the columns A and B. Returns false if the code is the same.
 bool printSummary(const Compiled &a, const Compiled &b) {
   const auto number = [](const Compiled &side, const char *key) {
     return side.meta.is_object() ? side.meta.value(key, int64_t(-1))
@@ -253,7 +257,8 @@ bool printSummary(const Compiled &a, const Compiled &b) {
   };
   std::printf("A: %s\nB: %s\n", a.title.c_str(), b.title.c_str());
   const std::string hash = text(a, "code_sha256");
-  // Without ptxas all codes are empty.
+  // Without ptxas the machine code of both is empty, so equal hashes prove
+  // nothing.
   if (!hash.empty() && hash == text(b, "code_sha256") && a.entry == b.entry &&
       number(a, "code_bytes") > 0) {
     std::printf("byte-identical: both are the same %lld bytes of code\n",
@@ -285,7 +290,8 @@ bool printSummary(const Compiled &a, const Compiled &b) {
   return true;
 }
 
-// "scf.for 3 -> 4, tile.load 5 -> 7": what has another number.
+// Returns the operations whose counts differ: "scf.for 3 -> 4, tile.load 5 ->
+// 7".
 std::string changedOperations(std::map<std::string, int64_t> left,
                               std::map<std::string, int64_t> right) {
   std::set<std::string> names;

@@ -1,4 +1,5 @@
-// tools/commands/Doctor.cpp - tessera doctor.
+// tools/commands/Doctor.cpp - tessera doctor: reports what is installed and
+// what is missing.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -39,8 +40,8 @@ class Report {
 public:
   explicit Report(bool strict) : strict(strict) {}
 
-  // `without` says what works all the same, or what to do. What is missing and
-  // `needed` fails --strict.
+  // Adds a line. `without` tells what works without the item, or what to do. A
+  // missing item that is `needed` fails --strict.
   void add(State state, const std::string &what, const std::string &found,
            const std::string &without = "", bool needed = false) {
     static const char *const marks[] = {"ok", "missing", "BROKEN"};
@@ -50,7 +51,7 @@ public:
       failures.push_back({what, found, without});
   }
 
-  // A condition of --strict alone.
+  // Adds a condition that only --strict requires.
   void require(bool met, const std::string &what, const std::string &found,
                const std::string &remedy) {
     line(met ? "ok" : "UNMET", what, found, met ? "" : remedy);
@@ -160,7 +161,7 @@ void checkKernels(Report &report) {
   }
 }
 
-// Starts the program that links torch.
+// Checks training by starting the program that links torch.
 void checkTraining(Report &report) {
   TrainProgram program;
   try {
@@ -189,7 +190,7 @@ void checkPlugIn(Report &report) {
                "Python cannot load our ops; build the target tessera_ops");
 }
 
-// Site-packages of the pinned wheels, or an empty path.
+// Returns site-packages of the pinned wheels, or an empty path.
 fs::path packages() {
   const fs::path lib = wheelFolder() / "venv/lib";
   std::error_code failed;
@@ -199,7 +200,8 @@ fs::path packages() {
   return {};
 }
 
-// "2.11.0" of torch-2.11.0.dist-info; empty when there is none.
+// Returns the version of a wheel, such as "2.11.0" for torch-2.11.0.dist-info,
+// or an empty string without the wheel.
 std::string wheelVersion(const fs::path &site, const std::string &name) {
   std::error_code failed;
   for (const auto &entry : fs::directory_iterator(site, failed)) {
@@ -246,7 +248,7 @@ void checkText(Report &report) {
                "data.path=FILE");
 }
 
-// What the compiler would use.
+// Reports the ptxas that the compiler would use.
 void checkPtxas(Report &report) {
   try {
     std::string why;
@@ -299,7 +301,8 @@ std::string environmentText(const char *name) {
   return value ? value : "";
 }
 
-// Reports settings that silently slow a run down or change its numbers.
+// Reports settings that slow a run down or change its numbers without a
+// message.
 void checkFlags(Report &report) {
   static const struct {
     const char *name, *value, *effect; // no value: any but 0

@@ -1,4 +1,5 @@
-// tools/commands/Inspect.cpp - tessera inspect FILE -i INSTANCE -o page.html.
+// tools/commands/Inspect.cpp - tessera inspect FILE -i INSTANCE -o page.html:
+// writes a page with a kernel's stages and counters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -34,8 +35,8 @@ struct InspectOptions {
   std::string out, against, table, commit;
 };
 
-// One side of the page: of the other what --against says, another instance,
-// other constexprs, another target, another commit.
+// One side of the page. --against defines the other side: another instance,
+// other constexprs, another target or another commit.
 struct Wanted {
   JobOptions jobs;
   std::string title;  // empty: the instance's name
@@ -111,7 +112,7 @@ Configuration fromFile(const Wanted &wanted, bool machine) {
                         found[0].request, machine);
 }
 
-// A recorded launch: compiled for it, run on the simulator with every check.
+// Compiles for a recorded launch and runs it on the simulator with every check.
 Configuration fromCase(const Wanted &wanted, bool machine) {
   const JobOptions &jobs = wanted.jobs;
   needGpu(jobs.target);
@@ -141,7 +142,7 @@ Configuration fromCase(const Wanted &wanted, bool machine) {
   return result;
 }
 
-// Rows of a table for the kernel with pointers of the same types.
+// Returns a table's rows for the kernel with pointers of the same types.
 Json tunedRows(const std::string &path,
                const language::CompileRequest &request) {
   const tune::TuneTable table = tune::readTable(path);
@@ -198,7 +199,8 @@ int writePage(const InspectOptions &options) {
   return 0;
 }
 
-// Of a pattern that selects blocks a page for each kernel, in the folder --out.
+// For a pattern that selects blocks, writes one page per kernel into the folder
+// --out.
 int run(const InspectOptions &options) {
   if (isCase(options) || !options.jobs.instances.empty() ||
       !options.jobs.kernel.empty() || !options.commit.empty())

@@ -1,5 +1,5 @@
-// tools/commands/Layout.cpp - tessera layout LAYOUT --shape MxN, tessera layout
-// FILE:LINE.
+// tools/commands/Layout.cpp - tessera layout LAYOUT --shape MxN and tessera
+// layout FILE:LINE: draws layouts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -28,11 +28,11 @@ struct LayoutOptions {
   JobOptions jobs; // of FILE:LINE
 };
 
-// A tile in shared memory is far smaller; a larger table is not readable.
+// Tiles in shared memory are far smaller, and larger tables are not readable.
 constexpr int64_t mostElements = int64_t(1) << 20;
 } // namespace
 
-// What a warp does between a register layout and a shared layout.
+// Prints the accesses of a warp between a register layout and a shared layout.
 static void printAccesses(const LinearLayout &registers,
                           const LinearLayout &shared, int bits) {
   std::printf("vector          %s\n",
@@ -45,7 +45,7 @@ static void printAccesses(const LinearLayout &registers,
   }
 }
 
-// The tiles of a kernel's line as they are drawn.
+// Draws the tiles of a kernel's line.
 static int drawLine(const LayoutOptions &options, const std::string &file,
                     uint32_t line) {
   if (!options.to.empty())

@@ -20,7 +20,7 @@
 
 namespace tessera::tools {
 
-// A worker parses; nothing of it is cached.
+// Parses in a worker and caches nothing.
 static language::CompileResult
 compileNow(const language::CompileRequest &request) {
   constexpr std::chrono::seconds most(20);
@@ -35,7 +35,7 @@ compileNow(const language::CompileRequest &request) {
 }
 
 static int serve(const lsp::AnalysisOptions &options) {
-  // Who types is not waited for less than this.
+  // Minimum time without typing before the file is analyzed.
   constexpr std::chrono::milliseconds pause(150);
   if (!options.target.empty())
     GpuTarget::parse(options.target); // throws

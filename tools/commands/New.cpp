@@ -1,4 +1,5 @@
-// tools/commands/New.cpp - tessera new kernel NAME.
+// tools/commands/New.cpp - tessera new kernel NAME: writes the files of a new
+// kernel or pattern.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -24,7 +25,7 @@ struct NewOptions {
   std::string name, folder = ".";
 };
 
-// A name that is a module, a function and part of other names.
+// Checks a name that becomes a module, a function and part of other names.
 void validateName(const std::string &name) {
   static const std::vector<std::string> taken = {
       "False",     "None",      "True",    "and",        "as",
@@ -65,7 +66,7 @@ std::string filled(std::string text, const std::string &name) {
   return text;
 }
 
-// Fails if a file exists; creates the folder.
+// Creates the folder. Throws Error if one of the files exists.
 void prepare(const fs::path &folder, const std::vector<fs::path> &files) {
   for (const fs::path &path : files) {
     std::error_code ignored;

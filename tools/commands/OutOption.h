@@ -1,4 +1,5 @@
-// tools/commands/OutOption.h - one spelling of where a verb writes: -o, --out.
+// tools/commands/OutOption.h - the option for the output of every verb: -o,
+// --out.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,14 +10,14 @@
 
 namespace tessera::tools {
 
-// -o, --out; --output, which some verbs had, still works and no help shows it
-// (OneSpelling).
+// Adds -o, --out. --output is accepted for compatibility, and OneSpelling hides
+// it from --help.
 template <typename T>
 CLI::Option *addOut(CLI::App &verb, T &value, const std::string &help) {
   return verb.add_option("-o,--out,--output", value, help);
 }
 
-// The text of --help without old spellings.
+// Formats --help without old spellings.
 class OneSpelling : public CLI::Formatter {
   std::string make_option_name(const CLI::Option *option,
                                bool positional) const override {

@@ -1,4 +1,5 @@
-// tools/commands/Pack.cpp - tessera pack --config RUN.yaml -o RUN.tpack.
+// tools/commands/Pack.cpp - tessera pack --config RUN.yaml -o RUN.tpack:
+// compiles all kernels of a run into one file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -38,7 +39,7 @@ struct PackOptions {
   bool withRuntime = false;
 };
 
-// "cpu" is what this machine is.
+// "cpu" means this machine's CPU target.
 std::string targetOf(const std::string &name) {
   if (name == "cpu")
     return hostTarget();
@@ -66,8 +67,8 @@ std::string commandLine(const PackOptions &options) {
          options.out;
 }
 
-// Those that were named, else the tables of this build that are for one of the
-// targets.
+// Returns the tables that the user named, or else the tables of this build for
+// one of the targets.
 std::vector<PackTable> tablesFor(const PackOptions &options,
                                  const std::vector<std::string> &targets) {
   std::vector<fs::path> files(options.tables.begin(), options.tables.end());
@@ -115,7 +116,8 @@ int run(const PackOptions &options) {
     throw Error("--with-runtime makes a folder that trains, and " +
                     source.pattern + " is a pattern",
                 "give --config RUN.yaml, or leave --with-runtime away");
-  // What an earlier pack has must not come from there.
+  // The new pack must contain everything, so kernels must not come from an
+  // earlier pack.
   ::unsetenv(optionInfo(Option::Pack).name);
   PackJob job;
   job.source = source;
@@ -132,7 +134,7 @@ int run(const PackOptions &options) {
   if (!options.withRuntime) {
     writeOutput(options.out, bytes);
     std::error_code error;
-    // What went into a pipe cannot be read again, and nothing may follow it.
+    // A pipe cannot be read again, and no text may follow the pack in it.
     return fs::is_regular_file(options.out, error) &&
                    !fs::equivalent(options.out, "/dev/stdout", error)
                ? printPackListing(options.out)

@@ -1,4 +1,5 @@
-// tools/commands/PackCases.cpp - tessera pack-cases CASE... -o FOLDER.
+// tools/commands/PackCases.cpp - tessera pack-cases CASE... -o FOLDER: packs
+// recorded launches with their GPU code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"

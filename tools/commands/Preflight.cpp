@@ -1,4 +1,5 @@
-// tools/commands/Preflight.cpp - tessera preflight.
+// tools/commands/Preflight.cpp - tessera preflight: makes the first steps of a
+// training run to find problems early.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -45,7 +46,7 @@ std::vector<json> recordsOf(const fs::path &run) {
   return all;
 }
 
-/// Makes the first steps of the run, with its schedule, in `folder`.
+/// Makes the first steps of the run in `folder`, with the schedule of the run.
 ExitStatus makeSteps(const PreflightOptions &options, const fs::path &folder) {
   SpawnOptions spawn;
   spawn.arguments = {executablePath().string(), "train"};
@@ -59,7 +60,7 @@ ExitStatus makeSteps(const PreflightOptions &options, const fs::path &folder) {
              {"out=" + folder.string(), "resume=never", "panel=false",
               "train.log_every=1", "train.save_every=0", "train.eval_every=0",
               "train.final_windows=1"});
-  // The run has a group of its own, which Ctrl-C does not reach.
+  // The run has a separate process group, so Ctrl-C does not reach it.
   for (const int signal : {SIGINT, SIGTERM})
     std::signal(signal, [](int) { interrupted = 1; });
   Process run = Process::spawn(spawn);
@@ -68,7 +69,7 @@ ExitStatus makeSteps(const PreflightOptions &options, const fs::path &folder) {
       throw Error("interrupted: the run is ended, its folder removed");
     if (const auto status = run.wait(std::chrono::milliseconds(100)))
       return *status;
-    // It saves and ends behind its present step.
+    // The run saves and ends after its current step if .HALT exists.
     const auto records = recordsOf(folder);
     if (!records.empty() &&
         records.back().value("step", int64_t(0)) >= options.steps &&

@@ -1,4 +1,5 @@
-// tools/commands/Profile.cpp - tessera profile --config RUN.yaml -o FOLDER.
+// tools/commands/Profile.cpp - tessera profile --config RUN.yaml -o FOLDER:
+// traces steps and writes pages.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -47,7 +48,7 @@ std::string commandText(const ProfileOptions &options) {
   return text;
 }
 
-// What ran, and what the pages are for.
+// Returns the description of the run and its pages.
 Json aboutRun(const ProfileOptions &options,
               const std::vector<KernelLink> &links) {
   std::string device = "torch alone", pages;

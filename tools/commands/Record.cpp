@@ -28,8 +28,8 @@ struct RecordOptions {
   int64_t limit = 1;
 };
 
-// What follows the verb's own options: a command, or settings of the training
-// run.
+// Returns the words after the verb's options: a command, or settings of the
+// training run.
 std::vector<std::string> commandOf(const RecordOptions &options,
                                    std::vector<std::string> rest) {
   if (!rest.empty() && rest[0] == "--")
@@ -53,7 +53,7 @@ std::vector<std::string> commandOf(const RecordOptions &options,
   return rest;
 }
 
-// Programs are looked for as a shell does.
+// Searches PATH for a program, as a shell does.
 std::string findProgram(const std::string &name) {
   if (name.find('/') != std::string::npos)
     return name;

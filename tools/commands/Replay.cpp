@@ -1,4 +1,5 @@
-// tools/commands/Replay.cpp - tessera replay CASE...
+// tools/commands/Replay.cpp - tessera replay CASE...: runs recorded launches
+// and compares results.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"

@@ -1,4 +1,5 @@
-// tools/commands/Report.cpp - tessera report FILE.ptx, tessera report RUN...
+// tools/commands/Report.cpp - tessera report FILE.ptx and tessera report
+// RUN...: reports on a kernel's resources or on training runs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -45,7 +46,7 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
                 "--target sm_80 --emit ptx,report -o out");
   input.remarks = ptx::remarksOf(input.ptx);
   const ptx::Listing listing = ptx::readPtx(input.ptx, options.kernel);
-  // "sm_90a" holds what sm_90 does.
+  // The limits of "sm_90a" are those of sm_90.
   std::string target = options.target.empty() ? listing.target : options.target;
   if (target.empty())
     throw Error(file + " names no target", "add --target sm_80, or a line "
@@ -67,7 +68,7 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
     how.target = input.target;
     how.kernel = listing.kernel;
     how.timeout = std::chrono::seconds(optionNumber(Option::PtxasTimeout));
-    // Its errors stand in the file.
+    // Errors of ptxas refer to lines of this file.
     how.edited = std::make_shared<SourceFile>(file, input.ptx);
     how.ownFile = true;
     how.minBlocks = options.minBlocks;

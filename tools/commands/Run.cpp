@@ -1,4 +1,4 @@
-// tools/commands/Run.cpp - tessera run FILE.
+// tools/commands/Run.cpp - tessera run FILE: launches a kernel and times it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -39,8 +39,8 @@ struct RunOptions {
   std::optional<int64_t> repeat;
 };
 
-// The kernel and instance that the name means; with one instance in the file
-// none needs to be named.
+// Returns the kernel and instance of the given name, which is optional if the
+// file has one instance.
 std::pair<std::shared_ptr<const Description>, const language::Instance *>
 findInstance(const RunOptions &options) {
   std::vector<std::string> known;
@@ -69,7 +69,7 @@ findInstance(const RunOptions &options) {
   return found;
 }
 
-// What is launched: an instance of the file, or what --arg alone says.
+// A launch: an instance of the file, or one that --arg alone defines.
 struct Launch {
   std::shared_ptr<const Description> kernel;
   language::Instance instance;
@@ -77,8 +77,8 @@ struct Launch {
   std::map<std::string, Arg> scalars;
 };
 
-// The kernel for a launch without an instance: the one that is named, or the
-// only one; none where instances are meant.
+// Returns the kernel for a launch without an instance: the named kernel or the
+// only one. Returns null if the launch uses an instance.
 std::shared_ptr<const Description> plainKernel(const RunOptions &options) {
   const std::string file = runtime::findTypedFile(options.file);
   const std::vector<std::string> kernels = runtime::kernelNames(file);
@@ -98,8 +98,8 @@ std::shared_ptr<const Description> plainKernel(const RunOptions &options) {
       file, options.instance.empty() ? kernels.front() : options.instance);
 }
 
-// --arg x=3: of a constexpr it changes the instance, of a size or a scalar the
-// problem.
+// Applies --arg x=3. A constexpr changes the instance; a size or a scalar
+// changes the problem.
 void applyArgs(const RunOptions &options, const Description &kernel,
                language::Instance &instance, Shape &shape,
                std::map<std::string, Arg> &scalars) {
@@ -135,7 +135,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return "[" + joined(shape, ", ") + "]";
 }
 
-// A packed tensor of the stored elements.
+// Returns a packed tensor with the stored elements.
 Tensor fromStored(const std::string &name, const cases::StoredTensor &stored,
                   const Tensor &wanted) {
   if (stored.dtype != cases::storedName(wanted.type()) ||
@@ -259,7 +259,8 @@ int run(const RunOptions &options) {
   for (const auto &[name, tensor] : before)
     scratch[name] = tensor.copy();
   std::vector<double> times;
-  // The duration of a simulation is not a performance measurement.
+  // By default a simulation is not repeated, because its duration is not a
+  // performance measurement.
   const int64_t repeat =
       options.repeat.value_or(options.device == "cpu" ? 5 : 0);
   for (int64_t i = 0; i < repeat; ++i) {

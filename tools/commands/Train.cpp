@@ -1,4 +1,4 @@
-// tools/commands/Train.cpp - verbs that tessera-train carries out.
+// tools/commands/Train.cpp - verbs that start tessera-train or tessera-bench.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"

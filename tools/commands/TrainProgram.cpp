@@ -1,4 +1,4 @@
-// tools/commands/TrainProgram.cpp - where the programs that need LibTorch are.
+// tools/commands/TrainProgram.cpp - finds the programs that need LibTorch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/TrainProgram.h"
@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// "2.11" of torch's headers; empty where there are none.
+// Returns the version in torch's headers, such as "2.11"; empty without
+// headers.
 std::string torchVersion(const fs::path &torch) {
   std::istringstream lines(
       tryReadFile(torch / "include/torch/headeronly/version.h").value_or(""));
@@ -33,12 +34,12 @@ std::string torchVersion(const fs::path &torch) {
   return major.empty() ? "" : major + "." + minor;
 }
 
-// Not imported: that would take seconds.
+// Finds torch without an import, which would take seconds.
 constexpr const char *askPython =
     "import importlib.util as u, os; s = u.find_spec('torch'); "
     "print(os.path.dirname(s.origin) if s and s.origin else '', end='')";
 
-// The folder of torch, site-packages/torch of a wheel.
+// Returns the folder of torch: site-packages/torch of a wheel.
 fs::path findTorch() {
   const std::string hint = "install torch " TESSERA_TORCH_VERSION
                            " for python3, or set Torch_ROOT to its folder, "

@@ -1,4 +1,4 @@
-// tools/commands/TrainProgram.h - where the programs that need LibTorch are.
+// tools/commands/TrainProgram.h - finds the programs that need LibTorch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,18 +9,19 @@
 
 namespace tessera::tools {
 
-// A program and the variables of its environment by which it finds torch's
+// A program, and the environment variables with which it finds torch's
 // libraries.
 struct TrainProgram {
   std::filesystem::path path;
   std::vector<std::string> environment; // "NAME=value"
 };
 
-// `name` (tessera-train, tessera-bench) beside this program, as a build folder
-// and a wheel have it, or in libexec/tessera of an installation. That one is
-// linked to no torch in particular: its libraries are those of the folder that
-// Torch_ROOT names, else of the torch that python3 imports. Throws Error where
-// the program, or torch of the version that it was built with, is not there.
+// Returns `name` (tessera-train, tessera-bench): from the folder of this
+// program in a build folder or a wheel, or from libexec/tessera of an
+// installation. An installed program is not linked to one torch: its libraries
+// come from the folder that Torch_ROOT names, or else from the torch that
+// python3 imports. Throws Error if the program, or torch of the version with
+// which it was built, is missing.
 TrainProgram findTrainProgram(const std::string &name);
 
 } // namespace tessera::tools

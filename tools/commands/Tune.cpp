@@ -1,4 +1,5 @@
-// tools/commands/Tune.cpp - tessera tune: measures, or works on tables.
+// tools/commands/Tune.cpp - tessera tune: starts a search, or shows, compares
+// and merges tables.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -35,7 +36,7 @@ struct TuneOptions {
   TuneSearch search;
 };
 
-// The page of a table, with the times that lie beside it.
+// Writes the page of a table, with the times stored in the same folder.
 void showPage(const TuneOptions &options) {
   const tune::TuneTable table = tune::readTable(options.show);
   const fs::path times = tune::timesFile(options.show);
@@ -81,7 +82,7 @@ int merge(const TuneOptions &options) {
   if (options.search.out.empty())
     throw Error("tessera tune --merge writes a file and was given none",
                 "add --out TABLE.yaml");
-  // One of the inputs may be the output, and a tuner's table.
+  // The output may be one of the inputs, and a running search may write it.
   const tune::ChangingFile changing(options.search.out);
   tune::TuneTable merged = tune::readTable(options.merge[0]);
   for (size_t i = 1; i < options.merge.size(); ++i)
@@ -92,8 +93,8 @@ int merge(const TuneOptions &options) {
   return 0;
 }
 
-// Gives the entries of the named kernels the hash of the kernel's present text.
-// scripts/rekey-tables decides which kernels those may be.
+// Sets the hash of the named kernels' entries to that of the kernel's current
+// text. scripts/rekey-tables decides for which kernels this is valid.
 int rekey(const TuneOptions &options) {
   const std::string &file = options.rekey[0];
   const tune::ChangingFile changing(file);

@@ -1,4 +1,5 @@
-// tools/commands/TuneSearch.cpp - the part of tessera tune that measures.
+// tools/commands/TuneSearch.cpp - the search of tessera tune, which measures
+// configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/TuneSearch.h"
@@ -38,7 +39,7 @@ std::string timeText(double microseconds) {
   return text;
 }
 
-// "window_fwd  BM=64 BN=32  1.234 ms -> BM=32 BN=64  0.987 ms, 1.25x".
+// Prints "window_fwd  BM=64 BN=32  1.234 ms -> BM=32 BN=64  0.987 ms, 1.25x".
 void print(const tune::JobReport &report) {
   const size_t colon = report.key.kernel.rfind(':');
   std::string name = report.key.kernel.substr(colon + 1);
@@ -79,7 +80,7 @@ void warnOfNoise(const tune::SearchResult &result) {
     busy = std::max(busy, report.othersBusy);
     drifted += report.drifted;
   }
-  // A fifth of a processor: more than what a system at rest does.
+  // A fifth of a core is more than an idle system uses.
   if (busy > 0.2) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.1f", busy);
@@ -150,12 +151,12 @@ bool wantsSearch(const TuneSearch &search) {
 
 namespace {
 
-// Records, or finds, what there is to tune.
+// Records the launches to tune, or finds recorded ones.
 tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
                      const std::string &device) {
   tune::JobList list =
       tune::loadJobs(recordedFolders(search, scratch), search.kernels, device);
-  // One kernel may not take the time of all others.
+  // Limits compilation so that one kernel cannot use the time of all others.
   if (!std::getenv(optionInfo(Option::CompileTimeout).name))
     ::setenv(optionInfo(Option::CompileTimeout).name, "60", 1);
   for (const std::string &why : list.refused)
@@ -166,7 +167,7 @@ tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
   return list;
 }
 
-// Names the table after the device where it has no name, or only a folder.
+// Names the table after the device if the user gave no name or only a folder.
 tune::SearchOptions searchOptions(TuneSearch &search,
                                   const tune::DeviceModel &device) {
   tune::SearchOptions options;

@@ -1,4 +1,5 @@
-// tools/commands/TuneSearch.h - the part of tessera tune that measures.
+// tools/commands/TuneSearch.h - the search of tessera tune, which measures
+// configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,10 +14,10 @@ namespace tessera::tools {
 
 void addTuneSearchOptions(CLI::App &verb, TuneSearch &search);
 
-// Whether the command line asks for a search.
+// True if the command line requests a search.
 bool wantsSearch(const TuneSearch &search);
 
-// Gives the exit status: 130 when Ctrl-C ended it. Throws Error.
+// Runs the search. Returns the exit status: 130 after Ctrl-C. Throws Error.
 int runTuneSearch(const TuneSearch &search);
 
 } // namespace tessera::tools

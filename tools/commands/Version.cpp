@@ -1,4 +1,5 @@
-// tools/commands/Version.cpp - tessera version.
+// tools/commands/Version.cpp - tessera version: prints the version and the
+// build.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"

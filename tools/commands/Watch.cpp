@@ -1,4 +1,5 @@
-// tools/commands/Watch.cpp - tessera watch.
+// tools/commands/Watch.cpp - tessera watch: examines a training run at
+// intervals and reports the first anomaly.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
