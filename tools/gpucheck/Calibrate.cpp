@@ -1,5 +1,5 @@
-// tools/gpucheck/Calibrate.cpp - measures the figures that the cost model takes
-// from autotune/model/devices.yaml.
+// tools/gpucheck/Calibrate.cpp - measures the constants that the cost model
+// takes from autotune/model/devices.yaml.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
@@ -30,12 +30,12 @@ using runtime::cuda::Peaks;
 
 namespace {
 
-// CUdevice_attribute.
+// Values of CUdevice_attribute.
 constexpr int clockRate = 13, multiprocessors = 16, cacheBytes = 38;
 
 constexpr int measurements = 7;
 constexpr uint32_t firstTurns = 4, mostTurns = 1 << 15;
-constexpr double wantedMs = 2; // of one launch: many times its own cost
+constexpr double wantedMs = 2; // of a launch: far above its overhead
 constexpr uint32_t blockThreads = 256, blocksOfSm = 2;
 constexpr uint32_t chaseLine = 256; // bytes between the pointers
 
@@ -70,7 +70,7 @@ public:
   Address address = 0;
 };
 
-// What a figure may be at most, and what is published.
+// Upper bound of a measurement, and the published value.
 struct Known {
   std::optional<double> published, most;
 };
@@ -122,7 +122,7 @@ private:
     return *place;
   }
 
-  // Milliseconds of one launch.
+  // Returns the milliseconds of one launch.
   double run(const std::string &kernel, uint32_t grid,
              std::vector<Argument> arguments) {
     const CudaCode &loadedCode = code(kernel);
@@ -136,7 +136,8 @@ private:
     return after.millisecondsSince(before);
   }
 
-  // MHz, by the counters of the launch before; else what the driver reports.
+  // Returns the clock in MHz by the counters of the previous launch, or else
+  // the clock that the driver reports.
   double clockMhz() const {
     const auto counted = clocks.read<uint64_t>(2);
     if (counted[0] > 1000 && counted[1] > 1000)
@@ -144,8 +145,8 @@ private:
     return 1e-3 * driver.attribute(clockRate);
   }
 
-  // So many turns that a launch takes long enough, and its milliseconds;
-  // `once` runs and checks a number of turns.
+  // Returns a number of turns for which a launch takes long enough, and the
+  // milliseconds of several launches. `once` runs and checks a number of turns.
   template <class Once>
   std::pair<uint32_t, std::vector<double>> longEnough(const Once &once) {
     uint32_t turns = firstTurns;
@@ -178,12 +179,12 @@ private:
                   "look at the GPU with nvidia-smi, and pack the folder again");
   }
 
-  // GB/s of DRAM, or bytes a cycle of L2.
+  // Returns GB/s of DRAM, or bytes per cycle of L2.
   std::vector<double> readMemory(bool fromCache) {
     const size_t cache =
         size_t(std::max(driver.attribute(cacheBytes), 1 << 20));
-    // A fourth of L2 fits into either of its halves; 16 times leaves nothing of
-    // one round in it for the next.
+    // A fourth of L2 fits into either half of L2. With 16 times L2, no data of
+    // one round remains in it for the next.
     const uint64_t wanted = fromCache ? cache / 4 : cache * 16,
                    step = uint64_t(threads) * 4 * 16;
     const uint64_t bytes = std::max<uint64_t>(wanted / step, 1) * step;
@@ -204,7 +205,7 @@ private:
       std::vector<double> times;
       for (int i = 0; i <= measurements; ++i)
         times.push_back(once(1));
-      times.erase(times.begin()); // which met new pages
+      times.erase(times.begin()); // the first launch touches new pages
       std::vector<double> result = rates(double(bytes), times);
       for (double &rate : result)
         rate *= 1e-9;
@@ -249,15 +250,15 @@ private:
     return perCycle(rates(double(turns) * 8 * 16 * threads, times), sms);
   }
 
-  // Cycles of a load that waits for the one before.
+  // Returns the cycles of a load that depends on the previous load.
   std::vector<double> latency(bool fromCache) {
     const size_t cache =
         size_t(std::max(driver.attribute(cacheBytes), 1 << 20));
     const size_t bytes = fromCache ? cache / 8 : cache * 4;
     const auto count = uint32_t(bytes / chaseLine);
     const Memory data(driver, bytes);
-    // One ring through all lines, each far from the one before: a step that has
-    // no divisor in common with a power of two, which the count is brought to.
+    // Links all lines to one ring in which neighbours are far apart. The step
+    // is odd, so it is coprime to the number of lines, a power of two.
     uint32_t lines = 1;
     while (lines * 2 <= count)
       lines *= 2;
@@ -273,10 +274,10 @@ private:
     data.write(image.data(), image.size() * 8);
     const uint32_t turns = std::min(lines, 4096u);
     std::vector<double> result;
-    uint32_t at = 0; // where the next launch begins
+    uint32_t at = 0; // first line of the next launch
     for (int i = 0; i <= measurements; ++i) {
       if (fromCache)
-        at = 0; // which is there since the launch before
+        at = 0; // cached since the previous launch
       run("chase", 1,
           {Address(data.address + 8 * place(at)), out.address, clocks.address,
            turns});
@@ -288,8 +289,8 @@ private:
     return result;
   }
 
-  // Cycles from one event to the next with a launch between them that does
-  // nothing, at the highest clock.
+  // Returns the cycles between two events with an empty launch between them, at
+  // the highest clock.
   std::vector<double> launch() {
     std::vector<double> result;
     for (int i = 0; i < 5 * measurements; ++i) {
@@ -300,7 +301,7 @@ private:
     return result;
   }
 
-  // By the model's name, as a table is found.
+  // Returns the entry of this GPU by the model's name, as tables are found.
   std::optional<Json> deviceHere() const {
     const fs::path file = folder / "devices.json";
     const Json json = parseJson(readFile(file), file.string());
@@ -327,8 +328,8 @@ private:
       known.most = peaks.bytes * 1e-9;
     if (name == "tensor_fma" && peaks.half)
       known.most = peaks.half / 2 / sms / (1e3 * driver.attribute(clockRate));
-    // No SM takes more than its path to L1 and shared memory carries, 32 banks
-    // of 4 bytes.
+    // An SM cannot exceed its path to L1 and shared memory: 32 banks of 4
+    // bytes.
     if (name == "shared_bytes_per_cycle")
       known.most = 128;
     if (name == "l2_bytes_per_cycle")

@@ -100,7 +100,8 @@ public:
   bool isWrong(const Item &item) const { return wrong.contains(item.name); }
   bool hasPeer(const Item &item) const { return !noPeer.contains(item.name); }
 
-  // cases::gpuState() before the first item; null before that.
+  // Returns cases::gpuState() as measured before the first item; null before
+  // that.
   const Json &state() const { return before; }
   std::string commit() const {
     return pack.is_object() ? pack.value("commit", "") : "";
@@ -146,21 +147,21 @@ cases::LoadedCase loadCase(const std::filesystem::path &folder);
 cases::PreparedLaunch launchOf(runtime::CompiledKernel code,
                                uint32_t appended = 0);
 
-// Called in the process that owns the GPU.
+// Functions that run in the process that owns the GPU.
 
-// The configurations of a case, timed alternately. `say` gets what is done with
-// which. Throws Error where the kernel's default configuration cannot be used,
-// and LostProcess.
+// Times the configurations of a case alternately. `say` receives each action
+// with the number of its configuration. Throws Error if the kernel's default
+// configuration cannot be used, and LostProcess.
 struct TuneTask {
   std::filesystem::path folder;
-  std::set<size_t> excluded; // whose failure is known
+  std::set<size_t> excluded; // candidates with a known failure
   Clock::time_point deadline;
   bool clearCache = true;
 };
 using SayCandidate = std::function<void(const std::string &what, size_t)>;
 struct Tuned {
   Json row;
-  std::optional<tune::TuneEntry> entry; // none: no time was left
+  std::optional<tune::TuneEntry> entry; // none: the time ran out
 };
 Tuned tuneCase(const TuneTask &task, const SayCandidate &say);
 
@@ -175,14 +176,15 @@ LeastTime leastTime(const cases::LoadedCase &loaded);
 // code: "us", "us_least", "us_quartiles", "peer_us" ..., rates. Throws Error.
 Json timeCase(const Item &item, bool peer, const Options &options);
 
-// The names of figures, in order, and one of them measured: {"name", "value",
-// "spread", "unit", "published", "of_published"} or "refused" instead of a
-// value above what the hardware can do. `folder`: of the pack. Throws Error.
+// Return the names of the constants in order, and the measurement of one of
+// them: {"name", "value", "spread", "unit", "published", "of_published"}, with
+// "refused" instead of a value above the hardware's limit. `folder` is that of
+// the pack. Throws Error.
 const std::vector<std::string> &figureNames();
 Json measureFigure(const std::string &name,
                    const std::filesystem::path &folder);
 
-// Called in the process that watches the worker.
+// Functions that run in the process that watches the worker.
 
 // Returns the output of FOLDER/peers.py, or {"not_measured": WHY}.
 Json runPeers(const Options &options, double seconds);

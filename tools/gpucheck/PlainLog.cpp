@@ -1,5 +1,5 @@
-// tools/gpucheck/PlainLog.cpp - support/Log.h without the logging library,
-// which the machine with the GPU does not have.
+// tools/gpucheck/PlainLog.cpp - implements support/Log.h without the logging
+// library, which the machine with the GPU does not have.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Log.h"

@@ -1,4 +1,5 @@
-// tools/gpucheck/Results.cpp - what came of the items of tessera-gpu-check.
+// tools/gpucheck/Results.cpp - collects and writes the results of the items of
+// tessera-gpu-check.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
@@ -20,8 +21,9 @@ namespace {
 
 constexpr int resultVersion = 2;
 
-// Of the budget, kept for what follows tuning: figures and other libraries take
-// about as long on every GPU, times a part of a second for each case.
+// Parts of the budget that are reserved for the items after tuning. Constants
+// and other libraries take about the same time on every GPU; times take a
+// fraction of a second for each case.
 constexpr double afterTuning = 60, secondsOfTime = 0.3, mostOfBudget = 0.5;
 
 std::string number(const char *form, double value) {
@@ -204,7 +206,7 @@ void Results::add(size_t i, Json row) {
     return;
   }
   note(i, row);
-  // Configurations that took a worker with them.
+  // Configurations that ended a worker.
   for (const auto &[candidate, why] : lost[i])
     if (row.contains("candidates") && candidate < row["candidates"].size())
       row["candidates"][candidate]["excluded"] = why;
@@ -232,7 +234,7 @@ void Results::fail(size_t i, const std::string &why) {
 
 void Results::exclude(size_t i, size_t candidate, const std::string &why) {
   lost[i][candidate] = why;
-  // Without the kernel's default configuration the baseline is missing.
+  // Without the kernel's default configuration there is no baseline.
   if (candidate == 0)
     fail(i, "the kernel's own choice: " + why);
 }
@@ -245,7 +247,7 @@ std::set<size_t> Results::excluded(size_t i) const {
   return numbers;
 }
 
-// Rows of one kind, each with the name of its case or figure.
+// Returns the rows of one kind, each with the name of its case or constant.
 Json Results::gathered(Kind kind) const {
   Json result = Json::array();
   for (size_t i = 0; i < list.size(); ++i)

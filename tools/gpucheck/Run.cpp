@@ -35,7 +35,7 @@ std::vector<Item> itemsOf(const Options &options) {
     items.push_back(
         {kind, folder, fs::absolute(folder).lexically_normal().filename()});
   };
-  // Results are compared whatever else is wanted: what is wrong is not timed.
+  // Results are always compared first, because a wrong case is not timed.
   for (const fs::path &folder : folders)
     if (!cases::packedTargets(folder).empty())
       add(Kind::Check, folder);
@@ -106,7 +106,7 @@ private:
                                   : runPeers(options, seconds));
   }
 
-  // Other libraries get the GPU for themselves.
+  // Other libraries are measured while no other process uses the GPU.
   std::optional<size_t> next(size_t from) const override {
     const auto item = results.next(from);
     return item && results.items()[*item].kind != Kind::Peers ? item
@@ -219,7 +219,7 @@ private:
     return row;
   }
 
-  // An equal part of the time that is left for tuning.
+  // Each case gets an equal part of the time that remains for tuning.
   Json tune(size_t index, const Say &say) {
     int64_t left = 0;
     for (size_t i = index; i < results.items().size(); ++i)
@@ -255,7 +255,7 @@ private:
 
   const Options &options;
   Results results;
-  // Of the worker.
+  // State of the worker process.
   Clock::time_point tuningEnd = Clock::time_point::max();
   tune::DeviceModel device;
   std::string driverRelease;

@@ -1,5 +1,5 @@
-// tools/gpucheck/Time.cpp - times of a packed case and of another compiler's
-// code, with rates.
+// tools/gpucheck/Time.cpp - times a packed case and another compiler's code,
+// with rates.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
@@ -21,8 +21,8 @@ namespace {
 
 constexpr uint32_t warmUps = 5;
 
-// A rate compared with what the device can do. One above that is a fault of the
-// measurement, and is left out.
+// Adds a rate relative to the device's peak. A rate above the peak is a
+// measurement error and is omitted.
 void addRate(Json &row, const std::string &name, double amount, double us,
              double peak) {
   if (amount <= 0 || us <= 0)
@@ -66,7 +66,8 @@ LeastTime leastTime(const cases::LoadedCase &loaded) {
   const Peaks peaks = runtime::cuda::peaksOf(Driver::instance());
   if (peaks.bytes > 0)
     least.memory = loaded.recorded.work->bytes / peaks.bytes;
-  // Products of several types take their time one after the other at best.
+  // Products of different types run one after another at best, so their times
+  // add up.
   for (const auto &[type, count] : loaded.recorded.work->dotFlop) {
     const double peak = peaks.of(type == "fp32" && loaded.tf32 ? "tf32" : type);
     least.flop += count;
@@ -98,7 +99,7 @@ Json timeCase(const Item &item, bool peer, const Options &options) {
   if (options.clearCache)
     flush.emplace(Driver::instance());
   std::vector<double> ours, others;
-  // Alternately, so that a change of the clock affects both.
+  // Runs both alternately, so that a change of the clock affects both.
   for (uint32_t i = 0; i < warmUps + options.timed; ++i) {
     const auto once = [&](CudaLaunch &launch, std::vector<double> &times) {
       const double passed = launch.time(flush ? &*flush : nullptr);

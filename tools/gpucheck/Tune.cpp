@@ -1,4 +1,5 @@
-// tools/gpucheck/Tune.cpp - the configurations of a packed case on the GPU.
+// tools/gpucheck/Tune.cpp - checks and times the configurations of a packed
+// case on the GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
@@ -25,9 +26,10 @@ using runtime::cuda::Driver;
 
 namespace {
 
-// Launches whose median is one measurement.
+// Launches whose median counts as one measurement.
 constexpr int launchesOfATurn = 5;
-// Of a repeated measurement of the same code: more is another machine.
+// Limit for the change between two measurements of the same code. A larger
+// change means that the machine's speed changed.
 constexpr double driftLimit = 0.05;
 
 struct Entrant {
@@ -54,13 +56,13 @@ public:
     loaded = loadCase(task.folder);
   }
 
-  // Throws LostProcess.
+  // Checks and times the configurations. Throws LostProcess.
   Tuned tune() {
     check();
     bindAll();
     run();
     Tuned tuned{row(), entry(tuning.key)};
-    // Entries are for the upper end of a bucket.
+    // A table's entries describe the upper end of a bucket.
     if (tuned.entry && tuning.tokens != tuning.key.bucket)
       tuned.entry->why +=
           "; of a recording with " + std::to_string(tuning.tokens) + " tokens";
@@ -105,7 +107,8 @@ private:
         const cases::PreparedLaunch one = launch(i);
         const Grid &grid = tuning.candidates[i].grid;
         problem = tune::checkResults(data, one, grid, device).problem;
-        // Others must not find the results where they are to write them.
+        // Removes the results from the output tensors, so that a later
+        // configuration cannot leave correct values there without writing them.
         if (i == 0 && problem.empty())
           if (auto changed = tune::withoutOldResults(loaded, one, grid, device))
             data = std::move(*changed);
@@ -136,7 +139,7 @@ private:
     }
   }
 
-  // Contest
+  // Implements tune::Contest.
   size_t size() const override { return entrants.size(); }
   tune::Standing at(size_t i) const override {
     const Entrant &one = entrants[i];
@@ -152,7 +155,8 @@ private:
   void time(const std::vector<size_t> &which, int rounds) override {
     for (int round = 0; round < rounds; ++round)
       for (size_t place = 0; place < which.size(); ++place) {
-        // There and back: what drifts meets all alike.
+        // Rounds run forward and backward alternately, so that drift affects
+        // all configurations equally.
         const size_t i = which[round % 2 ? which.size() - 1 - place : place];
         if (!entrants[i].right)
           continue;
@@ -184,7 +188,8 @@ private:
     entrants[i].seconds.push_back(seconds);
   }
 
-  // Empty where the time is possible.
+  // Returns a message if the time is shorter than the hardware permits, else an
+  // empty text.
   std::string abovePeak(double seconds) const {
     if (seconds <= 0)
       return "a launch of no time: a fault of the measurement";
@@ -195,8 +200,8 @@ private:
                : "";
   }
 
-  // Compares the first and last times of the kernel's default configuration,
-  // which takes part in every round.
+  // Compares the first and the last times of the kernel's default
+  // configuration, which takes part in every round.
   bool drifted() const {
     const std::vector<double> &own = entrants[0].seconds;
     if (own.size() < 8)

@@ -1,4 +1,4 @@
-// tools/pack/Calibration.cpp - the kernels that measure what a GPU can do.
+// tools/pack/Calibration.cpp - adds the microbenchmarks of a GPU to a pack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Calibration.h"
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Empty without a ptxas.
+// Returns the cubin, or an empty string without ptxas.
 std::string assembled(const Microbenchmark &one, const std::string &target) {
   const auto ptxas = findPtxas();
   if (!ptxas)

@@ -1,4 +1,4 @@
-// tools/pack/Calibration.h - the kernels that measure what a GPU can do.
+// tools/pack/Calibration.h - adds the microbenchmarks of a GPU to a pack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,14 +9,14 @@
 
 namespace tessera::tools {
 
-// Puts the microbenchmarks (tools/gpucheck/Calibrate.h) into
-// FOLDER/calibration, assembled for the targets where there is a ptxas, else as
-// PTX alone, and the published figures of GPUs into FOLDER/devices.json. Throws
-// Error.
+// Writes the microbenchmarks (tools/gpucheck/Calibrate.cpp) to
+// FOLDER/calibration, assembled for the targets if ptxas is installed and
+// otherwise as PTX only. Writes the published numbers of GPUs to
+// FOLDER/devices.json. Throws Error.
 void packCalibration(const std::filesystem::path &folder,
                      const std::vector<std::string> &targets);
 
-// The PTX of a microbenchmark by its name; all read sm_80.
+// PTX of a microbenchmark and its name. All of them require sm_80.
 struct Microbenchmark {
   std::string name;
   std::vector<std::string> parameters; // "u64" or "u32", then the name

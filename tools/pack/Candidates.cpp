@@ -1,5 +1,5 @@
-// tools/pack/Candidates.cpp - every configuration of recorded launches,
-// compiled.
+// tools/pack/Candidates.cpp - compiles every configuration of recorded
+// launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Candidates.h"
@@ -28,9 +28,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Enough for every worker.
+// Number of candidates compiled at once: enough for every worker.
 constexpr size_t compiledAtOnce = 16;
-// What has a budget looks at the clock this often.
+// The same with a time budget, which is checked between groups.
 constexpr size_t compiledInABudget = 4;
 
 class Packer {
@@ -105,7 +105,7 @@ size_t packCandidates(const CandidatesJob &wanted,
                       const std::function<void(const std::string &)> &say) {
   tune::JobList list =
       tune::loadJobs(wanted.cases, wanted.kernels, "sim:" + wanted.target);
-  // One kernel may not take the time of all others.
+  // Limits compilation so that one kernel cannot use the time of all others.
   if (!std::getenv(optionInfo(Option::CompileTimeout).name))
     ::setenv(optionInfo(Option::CompileTimeout).name, "60", 1);
   const Clock::time_point end = Clock::now() + wanted.budget;
@@ -124,7 +124,8 @@ size_t packCandidates(const CandidatesJob &wanted,
     }
     const std::string start = fmt::format(
         "[{} of {}] {:<32} {}", ++done, list.jobs.size(), name, wanted.target);
-    // As the launch itself is packed, whose code is the first candidate.
+    // Compiles as the launch itself was packed: its code is the first
+    // candidate.
     const fs::path folder = wanted.out / name;
     const bool tf32 = cases::packedTf32(folder);
     ::setenv(optionInfo(Option::F32Default).name,

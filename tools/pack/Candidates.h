@@ -1,4 +1,4 @@
-// tools/pack/Candidates.h - every configuration of recorded launches, compiled.
+// tools/pack/Candidates.h - compiles every configuration of recorded launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,7 +16,8 @@ struct CandidatesJob {
   std::filesystem::path out;                // holds them packed, by their names
   std::string target;                       // "sm_90"
   std::string kernels;                      // "window_*,rope"; empty: all
-  // Also the PTX of what has machine code, for a driver that refuses that.
+  // Also packs PTX if there is machine code, for drivers that reject the
+  // latter.
   bool withPtx = false;
   // Time budget for all cases; each gets an equal share of the remaining time.
   // After it, a case gets only the kernel's default configuration. 0: no limit.
@@ -24,11 +25,11 @@ struct CandidatesJob {
 };
 
 // Adds to each packed case the configurations of its search space
-// (autotune/search/SearchSpace.h), compiled for the target; of cases with one
-// key of a table, to the one of the largest grid. What does not compile, or not
-// in time, is kept with the reason. `say` gets a line for each. Gives the
-// number of cases that cannot be tuned at all. Throws Error where no kernel
-// matches.
+// (autotune/search/SearchSpace.h), compiled for the target. Among cases with
+// one table key, only the case with the largest grid gets them. A configuration
+// that does not compile, or not in time, is kept with the reason. `say`
+// receives one line for each case. Returns the number of cases that cannot be
+// tuned. Throws Error if no kernel matches.
 size_t packCandidates(const CandidatesJob &job,
                       const std::function<void(const std::string &)> &say);
 

@@ -1,4 +1,4 @@
-// tools/pack/Cases.cpp - recorded cases with their compiled GPU code.
+// tools/pack/Cases.cpp - packs recorded cases with their compiled GPU code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Cases.h"
@@ -30,11 +30,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// fp32 dots are of tf32, as they are by default, where no integer depends on
-// them: an index would flip wherever two scores are close.
+// True if fp32 dots use tf32, as they do by default. False if integers depend
+// on them: an index would change if two scores are close.
 bool packsTf32(const cases::LoadedCase &loaded) {
   const cases::Case &recorded = loaded.recorded;
-  // As asked when the program began: packing sets it.
+  // The value at program start, because packing changes the option.
   static const std::string asked = optionText(Option::F32Default);
   return asked == "tf32" && !cases::namesInputPrecision(loaded.kernelText) &&
          loaded.kernelText.find("dot(") != std::string::npos &&
@@ -45,7 +45,7 @@ bool packsTf32(const cases::LoadedCase &loaded) {
                      });
 }
 
-// Whether all targets were packed.
+// Packs a case. Returns false if a target failed.
 bool packCase(const fs::path &from, const PackCasesOptions &options,
               const std::string &progress) {
   const std::string name = from.lexically_normal().filename().string();
@@ -77,7 +77,7 @@ bool packCase(const fs::path &from, const PackCasesOptions &options,
   }
 }
 
-// What is packed, and the program that runs it.
+// Writes the description of the pack, and the program that runs it.
 void packProgram(const PackCasesOptions &options) {
   writeOutput(fs::path(options.out) / "pack.json",
               Json{{"version", 1},

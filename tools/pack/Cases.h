@@ -1,4 +1,4 @@
-// tools/pack/Cases.h - recorded cases with their compiled GPU code.
+// tools/pack/Cases.h - packs recorded cases with their compiled GPU code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,8 +15,8 @@ struct PackCasesOptions {
   bool isPart = false; // of another command, which runs the folder itself
 };
 
-// Writes the folder that docs/gpu-check.md describes, with a line for each
-// case. Gives the exit status: 1 where a case failed. Throws Error.
+// Writes the folder that docs/gpu-check.md describes, and prints a line for
+// each case. Returns the exit status: 1 if a case failed. Throws Error.
 int packCases(const PackCasesOptions &options);
 
 } // namespace tessera::tools

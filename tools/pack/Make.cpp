@@ -1,4 +1,4 @@
-// tools/pack/Make.cpp - compiles what a pack holds.
+// tools/pack/Make.cpp - compiles the contents of a pack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Make.h"
@@ -24,7 +24,8 @@ using language::CompileRequest;
 
 namespace {
 
-// Each once, sorted by kernel, target and key: the same run is the same pack.
+// Returns each request once, sorted by kernel, target and key, so that the same
+// run gives the same pack.
 std::vector<CompileRequest> allRequests(const PackJob &job) {
   std::map<std::string, CompileRequest> all;
   const auto add = [&](const std::string &target, const std::string &table) {
@@ -48,7 +49,8 @@ std::vector<CompileRequest> allRequests(const PackJob &job) {
   return requests;
 }
 
-// As launches name it: no path of this machine.
+// Returns the name that launches use, which does not contain a path of this
+// machine.
 std::string fileName(const std::string &file) {
   const std::string ours = runtime::nameAmongOurs(file);
   return ours.empty() ? fs::path(file).filename().string() : ours;

@@ -1,4 +1,4 @@
-// tools/pack/Make.h - compiles what a pack holds.
+// tools/pack/Make.h - compiles the contents of a pack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,15 +19,15 @@ struct PackTable {
 struct PackJob {
   LaunchSource source;
   std::vector<std::string> targets; // "sm_80", "cpu:x86-64-v3:0000"
-  // Each is for one of the targets.
+  // Tables, each for one of the targets.
   std::vector<PackTable> tables;
   std::string version, commit, command; // see runtime/pack/PackFile.h
 };
 
-// The bytes of the pack. For each target the source lists what it launches
-// there, with the kernels' own configurations and with those of each table; all
-// of it is compiled in parallel. Throws Error, or CompileError for a kernel
-// that does not compile.
+// Returns the bytes of the pack. The source lists its launches for each target,
+// with the kernels' default configurations and with those of each table; all
+// requests compile in parallel. Throws Error, or CompileError for a kernel that
+// does not compile.
 std::string makePack(const PackJob &job);
 
 } // namespace tessera::tools

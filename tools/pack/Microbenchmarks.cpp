@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// All write into `clocks` the cycles and nanoseconds of their first block's
-// first thread, and into `out` what shows that the work was done.
+// Each kernel writes the cycles and nanoseconds of the first thread of its
+// first block to `clocks`, and values that prove the work to `out`.
 #include "tools/pack/Calibration.h"
 
 #include "support/Error.h"
@@ -14,8 +14,9 @@ namespace tessera::tools {
 
 namespace {
 
-// Names of thread, block size and the clocks at the start: %r1 thread of the
-// grid, %r2 of the block, %r3 threads of the grid, %d1 and %d2 clocks.
+// Defines the thread, the block size and the clocks at the start. %r1: thread
+// of the grid; %r2: thread of the block; %r3: threads of the grid; %d1, %d2:
+// clocks.
 constexpr const char *head = R"(
 .reg .pred %p<4>;
 .reg .b32 %r<64>;
@@ -45,7 +46,7 @@ END:
 ret;
 )";
 
-// out[thread] = the register.
+// Stores a register: out[thread] = value.
 std::string storeSum(const char *type, const char *value) {
   return fmt::format("ld.param.u64 %d6, [out];\nmul.wide.u32 %d7, %r1, 4;\n"
                      "add.u64 %d6, %d6, %d7;\nst.global.{} [%d6], {};\n",
@@ -63,8 +64,9 @@ Microbenchmark make(const char *name, std::vector<std::string> parameters,
                       name, list, threads, head, body, tail)};
 }
 
-// Reads `quads` times 16 bytes from L2 or beyond, `rounds` times; `quads` is a
-// multiple of four times the threads. The sum of all words of a thread.
+// Reads `quads` times 16 bytes from L2 or DRAM, `rounds` times. `quads` is a
+// multiple of four times the number of threads. Stores the sum of all words of
+// a thread.
 Microbenchmark readMemory(const char *name) {
   std::string loads, sums;
   for (int i = 0; i < 4; ++i) {
@@ -92,8 +94,8 @@ Microbenchmark readMemory(const char *name) {
                   storeSum("u32", "%r12"));
 }
 
-// Eight independent chains of products of ones: each adds 16 to every one of a
-// thread's 32 sums.
+// Computes eight independent chains of products of ones. Each product adds 16
+// to each of a thread's 32 sums.
 Microbenchmark mmaLoop() {
   std::string clear, products, sums;
   for (int i = 0; i < 32; ++i)
@@ -116,8 +118,8 @@ Microbenchmark mmaLoop() {
                   sums + storeSum("f32", "%f0"));
 }
 
-// Each thread reads its own 16 bytes eight times a turn; one word of each is
-// summed, which holds the number of the thread in its block.
+// In each turn a thread reads its 16 bytes of the tile eight times. It sums one
+// word of each read, which holds the number of the thread in its block.
 Microbenchmark sharedLoop() {
   std::string loads, sums;
   for (int i = 0; i < 8; ++i) {
@@ -140,7 +142,7 @@ Microbenchmark sharedLoop() {
                   storeSum("u32", "%r12"));
 }
 
-// Follows pointers, one after the other, past the L1 cache.
+// Follows pointers, one after the other, with loads that bypass the L1 cache.
 Microbenchmark chase() {
   return make("chase", {"u64 first", "u64 out", "u64 clocks", "u32 turns"}, 32,
               "setp.ne.u32 %p2, %r1, 0;\n@%p2 bra STOP;\n"

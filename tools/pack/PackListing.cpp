@@ -1,4 +1,4 @@
-// tools/pack/PackListing.cpp - the contents of a pack as text for people.
+// tools/pack/PackListing.cpp - lists the contents of a pack as readable text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/PackListing.h"

@@ -1,4 +1,4 @@
-// tools/pack/PackListing.h - the contents of a pack as readable text.
+// tools/pack/PackListing.h - lists the contents of a pack as readable text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,9 +7,9 @@
 
 namespace tessera::tools {
 
-// Prints origin, targets, kernels with the hashes of their texts, and tables,
-// after the checksum of every entry was compared; 0. Throws Error for a pack
-// that is not whole.
+// Verifies the checksum of every entry, then prints origin, targets, kernels
+// with the hashes of their texts, and tables. Returns 0. Throws Error if the
+// pack is truncated or damaged.
 int printPackListing(const std::filesystem::path &path);
 
 } // namespace tessera::tools

@@ -32,8 +32,8 @@ TESSERA_PACK=${TESSERA_PACK:-$here/run.tpack}
 export LD_LIBRARY_PATH TESSERA_PACK
 exec "$here/bin/tessera-train" train --config "$here/run.yaml")sh";
 
-// Of libc, of the compiler's runtime, or brought by torch: they are there where
-// torch is.
+// True for libraries of libc, of the compiler's runtime or of torch: every
+// machine with torch has them.
 bool isThere(const fs::path &library) {
   const std::string path = library.string(), name = library.filename().string();
   for (const char *part : {"/torch/lib/", "/nvidia/"})
@@ -46,7 +46,7 @@ bool isThere(const fs::path &library) {
   return false;
 }
 
-// What the loader finds for a program.
+// Returns the libraries that the loader finds for a program.
 std::vector<fs::path> librariesOf(const TrainProgram &program) {
   std::vector<std::string> environment = program.environment;
   environment.push_back("LD_TRACE_LOADED_OBJECTS=1");

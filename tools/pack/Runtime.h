@@ -10,10 +10,10 @@
 
 namespace tessera::tools {
 
-// Puts the training program, the libraries that it needs besides libc's and
-// torch's, the kernel files, the config and the pack into `folder`, with a
-// script `train` that runs them. `settings` are key=value, over the config;
-// `pack` are its bytes. Throws Error.
+// Writes to `folder` the training program, the libraries that it needs except
+// those of libc and torch, the kernel files, the config, the pack, and a script
+// `train` that runs them. `settings` are key=value pairs that override the
+// config; `pack` contains the pack's bytes. Throws Error.
 void writeRuntime(const std::filesystem::path &folder,
                   const std::string &config,
                   const std::vector<std::string> &settings,

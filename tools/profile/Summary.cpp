@@ -1,4 +1,5 @@
-// tools/profile/Summary.cpp - where the time of traced steps went.
+// tools/profile/Summary.cpp - sums the time of traced steps by phase, kernel
+// and operation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/profile/Summary.h"
@@ -13,10 +14,10 @@
 namespace tessera::tools {
 namespace {
 
-// The trace is cut to nanoseconds; it counts microseconds.
+// Tolerance in microseconds: the trace truncates its times to nanoseconds.
 constexpr double traceRounding = 1.5e-3;
 
-// One complete event.
+// A complete event of the trace.
 struct TimeSpan {
   std::string name, category;
   double begin = 0, end = 0; // microseconds
@@ -30,7 +31,7 @@ struct TimeSpan {
   }
 };
 
-// "D=64 BR=4 num_warps=4 num_stages=2", of the arguments of a launch.
+// Returns "D=64 BR=4 num_warps=4 num_stages=2" for the arguments of a launch.
 std::string launchConfiguration(const Json &arguments) {
   std::string text;
   const Json constexprs = arguments.value("constexprs", Json::object());
@@ -63,7 +64,7 @@ std::vector<TimeSpan> spansOf(const Json &events) {
     }
     spans.push_back(std::move(span));
   }
-  // An outer span before those in it.
+  // Sorts outer spans before the spans that they contain.
   std::stable_sort(
       spans.begin(), spans.end(), [](const TimeSpan &a, const TimeSpan &b) {
         return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
@@ -79,7 +80,7 @@ bool isProduct(const TimeSpan &span) {
   return std::find(names.begin(), names.end(), span.name) != names.end();
 }
 
-// Disjoint intervals in order.
+// Disjoint intervals in ascending order.
 using Intervals = std::vector<std::pair<double, double>>;
 
 template <typename F>
@@ -108,7 +109,7 @@ double covered(const Intervals &intervals, const TimeSpan &by) {
   return sum;
 }
 
-// Time in launches, and in launches or products.
+// Time in launches, and time in launches or matrix products.
 struct Covering {
   Intervals kernels, both;
 
@@ -132,7 +133,7 @@ struct Sum {
   std::string configuration;
 };
 
-// By name, each span without those that it calls.
+// Returns times by name. The time of a span excludes the spans that it calls.
 std::map<std::string, Sum> ownTimes(const std::vector<TimeSpan> &spans,
                                     const std::vector<TimeSpan> &steps) {
   std::map<int64_t, std::vector<const TimeSpan *>> open; // by thread

@@ -1,4 +1,5 @@
-// tools/profile/Summary.h - where the time of traced steps went.
+// tools/profile/Summary.h - sums the time of traced steps by phase, kernel and
+// operation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,7 +8,8 @@
 
 namespace tessera::tools {
 
-// Of the events of a trace (trainer/observe/Trace.h), in milliseconds:
+// Returns sums over the events of a trace (trainer/observe/Trace.h) in
+// milliseconds:
 //
 // {"steps": [{"name", "ms", "phases": {name: ms}}...], in order,
 //  "phases": [{"name", "ms", "kernels_ms", "gemms_ms"}...], of all steps,
@@ -15,12 +17,12 @@ namespace tessera::tools {
 //  "operations": [{"name", "calls", "ms"}...],
 //  "total_ms", "kernels_ms", "gemms_ms", "outside_ms"}
 //
-// kernels: launches within a step by their kind, "listed" of the event.
-// operations: torch's operations and nodes of the backward pass, without what
-// they call; the longest 40. kernels_ms: time in which a thread was in a
-// launch; gemms_ms: in a matrix product of torch and in no launch; outside_ms:
-// the rest of total_ms, the sum of the steps. Throws Error for a trace without
-// steps.
+// kernels: launches within a step, by the event's value "listed". operations:
+// the 40 longest of torch's operations and nodes of the backward pass, without
+// the operations that they call. kernels_ms: time in which a thread was in a
+// launch. gemms_ms: time in a matrix product of torch and not in a launch.
+// outside_ms: the rest of total_ms, which is the sum of the steps. Throws Error
+// for a trace without steps.
 Json summaryOf(const Json &events);
 
 } // namespace tessera::tools

@@ -1,4 +1,5 @@
-// tools/profile/TracedRun.cpp - the first steps of a training run, traced.
+// tools/profile/TracedRun.cpp - runs the first steps of a training run with a
+// trace.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/profile/TracedRun.h"
@@ -49,7 +50,7 @@ std::vector<std::string> linesOfFile(const fs::path &file) {
   return lines;
 }
 
-// The step that the run has made, from its metrics.jsonl.
+// Returns the last completed step, from the run's metrics.jsonl.
 int64_t stepMade(const fs::path &run) {
   const std::vector<std::string> lines = linesOfFile(run / "metrics.jsonl");
   for (auto line = lines.rbegin(); line != lines.rend(); ++line)
@@ -59,7 +60,7 @@ int64_t stepMade(const fs::path &run) {
   return 0;
 }
 
-// What the run said in the end: its error and hint, else its last lines.
+// Throws Error with the error and hint of the run, or else its last lines.
 [[noreturn]] void throwFailure(const ExitStatus &status, const fs::path &log) {
   const std::vector<std::string> lines = linesOfFile(log);
   std::string message, hint, tail;
@@ -88,7 +89,7 @@ void showProgress(Progress &progress, const TracedSteps &steps,
   std::string text =
       "step " + std::to_string(made) + " of " + std::to_string(steps.last);
   if (!made) {
-    begun = progress.seconds(); // kernels were being compiled
+    begun = progress.seconds(); // excludes compilation
     text = "the run starts" + (lines.empty() ? "" : ": " + lines.back());
   } else {
     const double left =
@@ -124,8 +125,8 @@ RunTrace traceSteps(const TracedSteps &steps) {
   Process process = Process::spawn(spawn);
   Progress progress;
   double begun = 0;
-  // The trace comes last, and whole. The run is not needed any longer then:
-  // it would save a checkpoint, or evaluate.
+  // The run writes the complete trace last and is then stopped. Otherwise it
+  // would save a checkpoint or evaluate.
   while (!fs::exists(run / "trace.json")) {
     throwIfInterrupted();
     const auto status = process.wait(std::chrono::milliseconds(100));

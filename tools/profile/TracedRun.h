@@ -1,4 +1,5 @@
-// tools/profile/TracedRun.h - the first steps of a training run, traced.
+// tools/profile/TracedRun.h - runs the first steps of a training run with a
+// trace.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,13 +24,13 @@ struct RunTrace {
   Json kernels; // the same header's kernels.json
 };
 
-// Makes the steps 1 to `last` in a folder of their own, by `tessera train`,
-// with a line of progress; nothing of it stays. Throws Error: the run's own
-// where it fails.
+// Runs the steps 1 to `last` with `tessera train` in a temporary folder, with a
+// line of progress, and removes the folder. Throws Error, with the message of
+// the run if it failed.
 RunTrace traceSteps(const TracedSteps &steps);
 
-// From now on SIGINT and SIGTERM are noted, and throwIfInterrupted() throws
-// Error after one.
+// Installs handlers of SIGINT and SIGTERM; after such a signal
+// throwIfInterrupted() throws Error.
 void noteInterrupts();
 void throwIfInterrupted();
 

@@ -1,4 +1,4 @@
-// tools/profile/Write.cpp - a trace with its pages as a folder.
+// tools/profile/Write.cpp - writes a trace and its pages to a folder.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/profile/Write.h"
@@ -32,7 +32,7 @@ NewFolder::NewFolder(const fs::path &given) : name(given.lexically_normal()) {
                 "name another folder with -o, or remove it: rm -r " +
                     name.string());
   const fs::path made = name.string() + ".tmp-" + std::to_string(::getpid());
-  fs::remove_all(made, error); // of a process that was killed
+  fs::remove_all(made, error); // left by a process that was killed
   if (!fs::create_directories(made, error) || error)
     throw Error("cannot make the folder " + name.string() + ": " +
                     error.message(),
@@ -72,7 +72,7 @@ std::string configurationText(const CompileRequest &request) {
          " num_stages=" + std::to_string(request.options.numStages);
 }
 
-// Requests that differ are pages of their own: rope, rope-2.
+// Assigns pages. Different requests get separate pages: rope, rope-2.
 std::vector<Wanted> wantedPages(const Json &kernels, bool listedTarget,
                                 std::vector<KernelLink> &links) {
   std::vector<Wanted> wanted;
@@ -110,7 +110,8 @@ std::vector<Wanted> wantedPages(const Json &kernels, bool listedTarget,
   return wanted;
 }
 
-// The error of a kernel without a form for the target, in one line.
+// Returns the error of a kernel that does not compile for the target, in one
+// line.
 std::string oneLine(const std::string &text) {
   const size_t at = text.find("error: ");
   const size_t from = at == std::string::npos ? 0 : at + 7;
@@ -147,7 +148,8 @@ std::vector<KernelLink> writeKernelPages(const Json &kernels, bool listedTarget,
                     std::to_string(wanted.size()) +
                     progress.timeLeft(done, wanted.size()));
     const size_t end = std::min(done + atOnce, wanted.size());
-    // Side by side; what does not compile says so below, once more.
+    // Writes several pages in parallel. The links below receive the reason of a
+    // failure.
     std::vector<std::thread> threads;
     std::vector<std::string> why(end - done);
     for (size_t i = done; i < end; ++i)

@@ -1,4 +1,4 @@
-// tools/profile/Write.h - a trace with its pages as a folder.
+// tools/profile/Write.h - writes a trace and its pages to a folder.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace tessera::tools {
 
-// A folder that appears under its name when it is whole: until then its files
-// are in one beside it, which goes with the object.
+// A folder that gets its name when it is complete. Until then its files are in
+// a temporary folder with the same parent, which the destructor removes.
 class NewFolder {
 public:
-  // Throws Error where there is something of that name, or no place for it.
+  // Throws Error if the name exists or the folder cannot be created.
   explicit NewFolder(const std::filesystem::path &name);
   NewFolder(const NewFolder &) = delete;
   ~NewFolder();
@@ -26,33 +26,33 @@ private:
   std::filesystem::path name, building;
 };
 
-// How a kind of launch is shown.
+// The page of one kind of launch.
 struct KernelLink {
   std::string page;     // "kernels/rope.html"; empty: there is none
-  std::string why;      // there is none
+  std::string why;      // why there is no page
   std::string file;     // of the kernel
   Json ran, configured; // requests: of the launch, and of the page
 };
 
-// Writes the pages kernels/NAME.html of all kinds of launches of `kernels`
-// (RunTrace) into the folder: for the GPU they ran on, else for the target that
-// they were listed for, or always for the latter where `listedTarget`. With a
-// line of progress. Throws Error when interrupted.
+// Writes the pages kernels/NAME.html of all kinds of launches in `kernels`
+// (RunTrace) to the folder, with a line of progress. A page shows the kernel
+// for the GPU on which it ran, or else for the target for which it was listed;
+// with `listedTarget` always for the latter. Throws Error when interrupted.
 std::vector<KernelLink> writeKernelPages(const Json &kernels, bool listedTarget,
                                          const std::filesystem::path &folder);
 
-// trace.json: the trace, each launch with "page" and "page_target" among its
-// arguments.
+// Returns trace.json: the trace with "page" and "page_target" added to the
+// arguments of each launch.
 std::string linkedTrace(Json trace, const std::vector<KernelLink> &links);
 
-// What the page index.html shows: summaryOf(), each of its kernels with "page",
-// "why", "file" and "shown" (the configuration of the page, as text), and
-// `about` under "run".
+// Returns the data of index.html: summaryOf(), with "page", "why", "file" and
+// "shown" (the configuration of the page, as text) for each kernel, and `about`
+// as "run".
 Json indexJson(const Json &trace, const std::vector<KernelLink> &links,
                const Json &about);
 std::string indexPage(const Json &data);
 
-// The files of tools/profile, embedded at build time.
+// Return the files of tools/profile, embedded at build time.
 std::string profileBody();
 std::string profileScript();
 std::string profileStyle();

@@ -7,10 +7,11 @@
 
 namespace tessera::tools {
 
-// For htmlPage() (tools/inspect/Page.h): the data are {"runs": runsJson()}.
+// Return the parts for htmlPage() (tools/inspect/Page.h); the data are {"runs":
+// runsJson()}.
 std::string runBody();
 std::string runScript();
-// Beside pageStyle().
+// Returns the style that is added to pageStyle().
 std::string runStyle();
 
 } // namespace tessera::tools

@@ -1,4 +1,4 @@
-// tools/report/Runs.cpp - training runs as their folders tell them.
+// tools/report/Runs.cpp - reads training runs from their folders.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/report/Runs.h"
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// {"a": {"b": 1}} as {"a.b": "1"}; strings as they are.
+// Adds {"a": {"b": 1}} as {"a.b": "1"}. Strings are unchanged.
 void flatten(const Json &value, const std::string &name, Json &to) {
   if (value.is_object()) {
     for (const auto &[key, member] : value.items())
@@ -56,7 +56,7 @@ Json membersOf(const fs::path &file) {
   return result;
 }
 
-// "step_120" to 120; -1 for other names.
+// Returns 120 for "step_120", and -1 for other names.
 int64_t stepOf(const std::string &name) {
   int64_t step = -1;
   if (name.starts_with("step_"))
@@ -88,7 +88,8 @@ Json kernelsOf(const fs::path &folder) {
   return kernels;
 }
 
-// The kernels of a traced run (train.trace_steps), with their part of the time.
+// Returns the kernels of a traced run (train.trace_steps) with their shares of
+// the time.
 Json tracedKernels(const fs::path &file) {
   const auto text = tryReadFile(file);
   if (!text)
@@ -114,7 +115,7 @@ Json tracedKernels(const fs::path &file) {
           {"gemms_share", all.at("gemms_ms").get<double>() / total}};
 }
 
-// A number of CSV, or text in quotes where it needs them.
+// Returns a CSV field, quoted if necessary.
 std::string field(const std::string &text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos)
     return text;
@@ -176,7 +177,7 @@ std::string runsCsv(const Json &runs) {
                point[1].dump() + "\n";
     if (run.at("trace").is_null())
       continue;
-    // Of no one step.
+    // Values of a trace do not belong to one step.
     for (const Json &kernel : run["trace"].at("kernels"))
       for (const char *figure : {"launches", "mean_us", "share"})
         csv += name + "," +

@@ -1,4 +1,4 @@
-// tools/report/Runs.h - training runs as their folders tell them.
+// tools/report/Runs.h - reads training runs from their folders.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,6 +11,8 @@
 
 namespace tessera::tools {
 
+// Returns the data of a run:
+//
 // {"name", "folder",
 //  "series": {"bpb": [[step, value]...], "grad_norm", "step_ms", ...},
 //  "skipped": [[step, why]...],
@@ -20,22 +22,22 @@ namespace tessera::tools {
 //            "kernels": [{"name", "configuration", "launches", "mean_us",
 //                         "share"}...]}, "unreadable": n}
 //
-// series: every number of the lines of metrics.jsonl but those of skipped
-// updates, by its key, members of members as a.b; values that are no finite
-// numbers are left out. trace: of trace.json (train.trace_steps), launches of a
-// step and shares of its time; null without one. config
-// and result: config.json and metrics.json, members of members as a.b; empty
-// while there is none. kernels: of the newest step_N that the run used.
-// unreadable: lines of metrics.jsonl that are no objects with a step, such as
-// the torn last one of a run that was killed. Throws Error for a folder without
-// metrics.jsonl.
+// series: every finite number in metrics.jsonl by its key, except those of
+// skipped updates; nested members have keys such as a.b. trace: launches of a
+// step and their shares of its time, from trace.json (train.trace_steps); null
+// without that file. config and result: config.json and metrics.json with keys
+// such as a.b; empty without the file. kernels: those of the newest step_N that
+// the run used. unreadable: the number of lines of metrics.jsonl that are not
+// objects with a step, such as the truncated last line of a run that was
+// killed. Throws Error for a folder without metrics.jsonl.
 Json runJson(const std::filesystem::path &folder);
 
-// All runs; those of one name have what tells their paths apart.
+// Returns all runs. Runs with equal names are named by their folders.
 Json runsJson(const std::vector<std::filesystem::path> &folders);
 
-// "run,step,figure,value" with a line for each number of the series, in order,
-// and, without a step, for "kernel NAME CONFIGURATION FIGURE" of a trace.
+// Returns "run,step,figure,value" with a line for each number of the series in
+// order. A trace adds lines without a step for "kernel NAME CONFIGURATION
+// FIGURE".
 std::string runsCsv(const Json &runs);
 
 } // namespace tessera::tools

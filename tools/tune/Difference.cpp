@@ -1,4 +1,4 @@
-// tools/tune/Difference.cpp - two tables of tuned configurations side by side.
+// tools/tune/Difference.cpp - compares two tables of tuned configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/Difference.h"
@@ -16,7 +16,8 @@ using tune::TuneTable;
 
 namespace {
 
-// A kernel that has changed is compared with its former self.
+// Returns the entries without the hashes of kernel texts, so that a changed
+// kernel is compared with its earlier version.
 std::map<TuneKey, const TuneEntry *> withoutText(const TuneTable &table) {
   std::map<TuneKey, const TuneEntry *> entries;
   for (const TuneEntry &entry : table.entries()) {
@@ -35,7 +36,7 @@ std::string sideOf(const TuneEntry &entry) {
          timeText(entry.timeUs) + (entry.predicted ? " predicted" : "");
 }
 
-// Empty: nothing that matters.
+// Returns the difference, or an empty string if it is insignificant.
 std::string changeOf(const TuneEntry &a, const TuneEntry &b) {
   std::string text;
   if (a.key.textHash != b.key.textHash)

@@ -1,4 +1,4 @@
-// tools/tune/Difference.h - two tables of tuned configurations side by side.
+// tools/tune/Difference.h - compares two tables of tuned configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,11 +10,11 @@
 namespace tessera::tools {
 
 struct TableDifference {
-  std::string text; // a line for each entry that is not in both alike
+  std::string text; // a line for each entry that differs
   bool any = false;
 };
-// Entries are compared by kernel, types, geometry and length, whatever the
-// kernels' text: what is chosen, and the time.
+// Compares the chosen configuration and the time of entries with the same
+// kernel, types, geometry and length. Ignores the kernels' texts.
 TableDifference compareTables(const tune::TuneTable &a,
                               const tune::TuneTable &b);
 

@@ -1,5 +1,5 @@
-// tools/tune/Landscape.cpp - every configuration that was timed beside the one
-// that was chosen.
+// tools/tune/Landscape.cpp - collects every timed configuration and the chosen
+// one.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/Landscape.h"
@@ -44,7 +44,8 @@ void addTimes(Landscape &landscape, const TuneEntry &entry, size_t column,
   }
 }
 
-// The table's figures are the later ones: both were measured in turns.
+// Uses the table's times instead, because the table was measured later: there
+// both configurations were timed alternately.
 void addEntry(Landscape &landscape, const TuneEntry &entry, size_t column) {
   if (entry.runnerUp) {
     Landscape::Cell &cell =
@@ -59,8 +60,8 @@ void addEntry(Landscape &landscape, const TuneEntry &entry, size_t column) {
   cell.problem.clear();
 }
 
-// How many times the fastest of its column a row takes, in the geometric mean;
-// a row that is never right comes last.
+// Returns the logarithm of the geometric mean of a row's times, each relative
+// to the fastest of its column. A row without correct results comes last.
 double rank(const Landscape &landscape, const Landscape::Row &row) {
   double logs = 0;
   int count = 0;

@@ -1,5 +1,5 @@
-// tools/tune/Landscape.h - every configuration that was timed beside the one
-// that was chosen.
+// tools/tune/Landscape.h - collects every timed configuration and the chosen
+// one.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace tessera::tools {
 
-// The configurations of a kernel with its types and geometry, by length.
+// Configurations of a kernel with its types and geometry, by length.
 struct Landscape {
   struct Cell {
     double us = 0;       // microseconds of a launch
@@ -32,21 +32,22 @@ struct Landscape {
   std::vector<Row>
       rows; // the fastest first, by the geometric mean over lengths
 
-  // Of the right configurations of a column, in microseconds.
+  // Returns the shortest time of the correct configurations of a column, in
+  // microseconds.
   double fastest(size_t column) const;
 };
 
-// For each block of entries of the table, from the times of the same kernel
-// text. What the table has and the times lack is there, too.
+// Returns a landscape for each block of entries of the table, from the times of
+// the same kernel text. Includes entries of the table that have no times.
 std::vector<Landscape> landscapesOf(const tune::TuneTable &table,
                                     const tune::Times &times);
 
-// One HTML file that loads nothing.
+// Returns one HTML file that loads no other file.
 std::string landscapePage(const std::string &title,
                           const tune::TuneTable &table,
                           const std::vector<Landscape> &landscapes);
 
-// Of tools/tune/landscape.css, embedded at build time.
+// Returns tools/tune/landscape.css, embedded at build time.
 std::string landscapeStyle();
 
 } // namespace tessera::tools

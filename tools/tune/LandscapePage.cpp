@@ -1,4 +1,4 @@
-// tools/tune/LandscapePage.cpp - landscapes of configurations as HTML.
+// tools/tune/LandscapePage.cpp - renders landscapes of configurations as HTML.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/StaleEntries.h"
@@ -12,10 +12,10 @@
 
 namespace tessera::tools {
 
-// More rows are there on demand.
+// Number of rows shown; the page shows more on request.
 static constexpr size_t shownRows = 16;
 
-// 0 for the fastest, 1 from four times as slow on.
+// Returns 0 for the fastest, 1 for ratios of four and above.
 static double heat(double ratio) {
   return std::clamp(std::log2(ratio) / 2, 0.0, 1.0);
 }

@@ -1,4 +1,5 @@
-// tools/tune/OnCuda.cpp - tessera tune --device cuda.
+// tools/tune/OnCuda.cpp - tessera tune --device cuda: records, compiles, checks
+// and times on this machine's GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/OnCuda.h"
@@ -30,8 +31,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The process that works in a folder: two would remove each other's recordings
-// and code. Throws Error where there is one already.
+// Locks a folder for one process. Two processes would remove each other's
+// recordings and code. Throws Error if another process holds the lock.
 class OnlyProcess {
 public:
   explicit OnlyProcess(const fs::path &folder) : file(folder) {
@@ -52,7 +53,7 @@ public:
   }
 
 private:
-  // False where another process removed the file before it was locked.
+  // False if another process removed the file before it was locked.
   bool isThere() const {
     struct stat ours, theirs;
     return ::fstat(lock.get(), &ours) == 0 &&
@@ -68,7 +69,7 @@ public:
   CudaTuning(const TuneSearch &search, const tune::SearchOptions &options)
       : search(search), options(options), work(options.out.string() + ".work"),
         only(work) {
-    // Refuses a table of another device before anything is recorded.
+    // Rejects a table of another device before anything is recorded.
     tune::TableFile(options.out, options.device, options.provenance);
   }
 
@@ -101,7 +102,7 @@ public:
   }
 
 private:
-  // The folder exists once it is complete.
+  // This folder exists only when it is complete.
   fs::path packed() const { return work / "packed"; }
 
   void pack() {
@@ -111,12 +112,12 @@ private:
     const fs::path making = work / "packing";
     wanted.out = making.string();
     wanted.targets = {options.device.target};
-    // PTX too: newer GPUs run it, and a simulated driver runs nothing else.
+    // Packs PTX too: newer GPUs run it, and a simulated driver runs only PTX.
     wanted.tune = wanted.tunePtx = wanted.isPart = true;
     const auto half = std::max<int64_t>(1, options.budget.count() / 2);
     wanted.tuneBudget = std::to_string(half) + "s";
     wanted.tuneKernels = search.kernels;
-    packCases(wanted); // some cases may fail; those that do not are tuned
+    packCases(wanted); // failed cases are skipped, others are tuned
     if (StopSignals::isSet())
       throw Error("interrupted while configurations were compiled",
                   "nothing was timed; start again: what was compiled is in "

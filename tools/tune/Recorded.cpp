@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The launches of a micro-batch of the source as cases.
+// Records the launches of one micro-batch of the source as cases.
 void recordStep(const TuneSearch &search, const LaunchSource &source,
                 const fs::path &folder) {
   SpawnOptions spawn;
@@ -38,7 +38,7 @@ void recordStep(const TuneSearch &search, const LaunchSource &source,
   const bool forCpu = search.gpu.empty() && search.device == "cpu";
   set(Option::KernelsOf, forCpu ? "" : "gpu");
   set(Option::LogLevel, "warning");
-  // The recording runs the default configurations, which are the baseline of
+  // Records with the kernels' default configurations, which are the baseline of
   // the candidates.
   set(Option::Tuned, "none");
   spawn.quiet = true;

@@ -1,4 +1,4 @@
-// tools/tune/Request.cpp - what tessera tune was asked to measure.
+// tools/tune/Request.cpp - the arguments of tessera tune.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/Request.h"

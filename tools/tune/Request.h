@@ -14,11 +14,11 @@ struct TuneSearch {
   // or folders of recorded launches.
   std::vector<std::string> rest;
   std::string kernels, device = "cpu", budget = "2m", out;
-  std::string gpu; // another machine's: predicted, not measured
+  std::string gpu; // predict for another machine
   bool resume = false;
 };
 
-// The command that asks for it.
+// Returns the command line of this search.
 std::string commandLine(const TuneSearch &search);
 
 } // namespace tessera::tools

@@ -1,4 +1,4 @@
-// tools/tune/TableListing.cpp - a tuning table as text for people.
+// tools/tune/TableListing.cpp - prints a tuning table as readable text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/TableListing.h"
@@ -26,7 +26,7 @@ std::string printed(const char *format, T... values) {
   return text;
 }
 
-// Rows of equal columns, two blanks between them.
+// Formats rows with aligned columns, separated by two blanks.
 class Columns {
 public:
   void add(std::vector<std::string> row) {
