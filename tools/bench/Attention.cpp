@@ -1,4 +1,5 @@
-// tools/bench/Attention.cpp - one layer's attention in several implementations.
+// tools/bench/Attention.cpp - runs one layer's attention in several
+// implementations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Attention.h"
@@ -14,8 +15,8 @@ Attention::Attention(const models::ModelConfig &config, int64_t tokens,
                      at::Device device, at::ScalarType type, bool gradients)
     : config(config), packing(1, tokens, config.nsa, device),
       kernels(models::makeTesseraKernels()) {
-  // Not torch's own generators: the seed of those is set on GPUs, too, also
-  // where nothing of torch for them is loaded.
+  // Uses a separate generator. A seed of torch's default generators would also
+  // be set on GPUs, even if no GPU library is loaded.
   at::Generator generator = at::detail::createCPUGenerator(/*seed_val=*/1);
   const auto random = [&](int64_t heads, int64_t channels) {
     return at::randn({tokens, heads, channels}, generator, at::kFloat)

@@ -1,4 +1,5 @@
-// tools/bench/Attention.h - one layer's attention in several implementations.
+// tools/bench/Attention.h - runs one layer's attention in several
+// implementations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,7 +11,7 @@
 
 namespace tessera::bench {
 
-// Random inputs of one sequence; every result is [T, Hq, dv].
+// Random inputs of one sequence. Every result is [T, Hq, dv].
 class Attention {
 public:
   Attention(const models::ModelConfig &config, int64_t tokens,
@@ -20,7 +21,8 @@ public:
   at::Tensor dense() const;
   at::Tensor sdpa() const; // torch's scaled_dot_product_attention
 
-  // What nsa() is a function of, or the others; with gradients.
+  // Return the inputs of nsa() and of the other functions, which require
+  // gradients.
   std::vector<at::Tensor> nsaLeaves() const;
   std::vector<at::Tensor> denseLeaves() const { return {query, key, value}; }
 

@@ -1,5 +1,5 @@
-// tools/bench/Cold.cpp - tessera bench cold: how long a training run takes to
-// its first step, with nothing compiled, with a cache, with a pack.
+// tools/bench/Cold.cpp - tessera bench cold: the time until the first training
+// step with nothing compiled, with a cache and with a pack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The time of a child process in seconds; nullopt where it uses a GPU and
-// Options::timeout ends it. What it writes is kept in a file and shown when it
-// fails.
+// Returns the seconds of a child process, or nullopt if it uses a GPU and
+// Options::timeout ends it. Its output goes to a file, which is shown if the
+// process fails.
 std::optional<double> timeOf(Run &run, SpawnOptions spawn,
                              const std::string &what, const fs::path &folder) {
   const std::string log = (folder / "log").string();
@@ -75,7 +75,8 @@ public:
   }
 
 private:
-  // Beside this program in a build folder, in bin of an installation.
+  // Returns `tessera`: in the folder of this program in a build folder, in bin
+  // of an installation.
   fs::path tesseraProgram() const {
     const fs::path beside = programs / "tessera";
     std::error_code ignored;
@@ -93,7 +94,8 @@ private:
     return all;
   }
 
-  // The run's, or one that leaves all as it is: a pack is of a config.
+  // Returns the run's config, or one that changes no setting, because a pack
+  // requires a config.
   std::string config() const {
     if (!run.options().config.empty())
       return run.options().config;

@@ -1,5 +1,5 @@
-// tools/bench/Counting.cpp - launches of this process, recorded and counted on
-// a simulated GPU.
+// tools/bench/Counting.cpp - records launches of this process and counts them
+// on a simulated GPU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Counting.h"
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// All blocks of a launch on a simulated GPU, with every check.
+// Runs all blocks of a launch on a simulated GPU, with every check.
 class CountingGpu : public cases::Device {
 public:
   explicit CountingGpu(std::string name) : text(std::move(name)) {}
@@ -69,7 +69,7 @@ LaunchRecording::LaunchRecording() : folder("bench") {
   set(Option::RecordKernels, "");
   set(Option::RecordLimit, "100000");
   set(Option::RecordDistinct, "0");
-  // A line for each launch is none of a benchmark's.
+  // A benchmark does not print a line for each launch.
   ::setenv(optionInfo(Option::LogLevel).name, "warning", /*overwrite=*/0);
 }
 

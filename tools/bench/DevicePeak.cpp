@@ -1,4 +1,4 @@
-// tools/bench/DevicePeak.cpp - what a device can do at most.
+// tools/bench/DevicePeak.cpp - measures or looks up the peak rate of a device.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/DevicePeak.h"
@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Chains enough for two units of a latency of four cycles, and for more.
+// Enough chains for two units with a latency of four cycles.
 constexpr int chains = 12;
 
 // Runs `rounds` rounds. noipa hides the body from callers, so each call
@@ -28,7 +28,7 @@ __attribute__((noipa, target("avx512f"))) float multiplyAdd512(int rounds) {
     sums[i] = _mm512_set1_ps(float(i));
   const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(1e-3f);
   for (int round = 0; round < rounds; ++round)
-#pragma GCC unroll 12 // else the sums lie in memory, which takes longer
+#pragma GCC unroll 12 // otherwise sums spill to memory
     for (__m512 &sum : sums)
       sum = _mm512_fmadd_ps(sum, a, b);
   float all = 0;
@@ -66,10 +66,10 @@ double flopPerSecond(float (*work)(int), int lanes) {
   return best;
 }
 
-// How much more dense products of bf16 are than multiply-adds of fp32, for
-// libraries that use the instructions: Intel 64 and IA-32 Architectures
-// Optimization Reference Manual, 2048 operations a cycle of AMX beside 64 of
-// two units of AVX-512, whose VDPBF16PS does twice as many.
+// Returns the ratio of the peak of dense bf16 products to that of fp32
+// multiply-adds, for libraries that use the instructions. Source: Intel 64 and
+// IA-32 Architectures Optimization Reference Manual. AMX: 2048 operations per
+// cycle; two AVX-512 units: 64; VDPBF16PS: twice as many.
 double halfFactor() {
   const std::string flags = tryReadFile("/proc/cpuinfo").value_or("");
   return flags.find(" amx_bf16") != std::string::npos      ? 32

@@ -1,4 +1,5 @@
-// tools/bench/DevicePeak.h - what a device can do at most, to judge figures by.
+// tools/bench/DevicePeak.h - the peak rate of a device, with which benchmarks
+// compare their results.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,8 +8,8 @@
 
 namespace tessera::bench {
 
-// Floating-point operations a second, two for each multiply and add; 0: not
-// known. Dense products of 16-bit and of 32-bit elements.
+// Floating-point operations per second, two for each multiply and add, for
+// dense products of 16-bit and of 32-bit elements. 0: unknown.
 struct Peak {
   double half = 0, single = 0;
   std::string source; // "measured: ...", "autotune/model/devices.yaml: a100"
@@ -16,15 +17,15 @@ struct Peak {
   double of(bool halfPrecision) const { return halfPrecision ? half : single; }
 };
 
-// Of so many threads of this processor: what one does of independent fused
-// multiply-adds of its widest vectors, the best of many short runs, times
-// their number; of 16-bit elements as much more as the processor's instructions
-// for them do.
+// Returns the peak of `threads` threads of this processor. Measures independent
+// fused multiply-adds of the widest vectors on one thread, takes the best of
+// many short runs, and multiplies by the number of threads. The 16-bit peak is
+// scaled by the rate of the processor's 16-bit instructions.
 Peak cpuPeak(int threads);
 
-// By autotune/model/devices.yaml for a model that is listed there, else at the
-// clocks that the driver reports. `tf32`: what 32-bit products are computed in.
-// Throws Error on a machine without a GPU.
+// Returns the peak of a GPU from autotune/model/devices.yaml, or for other
+// models from the clocks that the driver reports. `tf32`: 32-bit products use
+// tf32. Throws Error on a machine without a GPU.
 Peak gpuPeak(int ordinal, bool tf32);
 
 } // namespace tessera::bench

@@ -1,5 +1,5 @@
-// tools/bench/Isolated.cpp - benchmarks on a GPU in a process that they may
-// break.
+// tools/bench/Isolated.cpp - runs benchmarks on a GPU in a separate process,
+// because they may crash it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Isolated.h"
@@ -14,7 +14,7 @@ namespace tessera::bench {
 
 namespace {
 
-// The verb is the one item, a measurement a part of it.
+// The verb is the only item, and each measurement is a part of it.
 class IsolatedVerb : public IsolatedItems {
 public:
   IsolatedVerb(const Options &options, int (*verb)(Run &))

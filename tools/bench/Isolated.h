@@ -1,5 +1,5 @@
-// tools/bench/Isolated.h - benchmarks on a GPU in a process that they may
-// break.
+// tools/bench/Isolated.h - runs benchmarks on a GPU in a separate process,
+// because they may crash it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,7 +11,7 @@ namespace tessera::bench {
 // Runs the verb in another process. A measurement that hangs for longer than
 // Options::timeout or crashes ends that process: its row contains the reason,
 // and another process continues with the next measurement. Returns the verb's
-// exit status. Throws Error. To be called before torch or a driver is used.
+// exit status. Throws Error. Call this before torch or a driver is used.
 int runIsolatedVerb(const Options &options, int (*verb)(Run &));
 
 } // namespace tessera::bench

@@ -1,5 +1,5 @@
-// tools/bench/Launch.cpp - tessera bench launch: what a cached launch costs on
-// the host beside a bare call of the same code.
+// tools/bench/Launch.cpp - tessera bench launch: host time of a cached launch
+// compared with a bare call of the same code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Request.h"
@@ -26,13 +26,13 @@ namespace tessera::bench {
 
 namespace {
 
-// Bars in microseconds (docs/bench.md).
+// Limits in microseconds (docs/bench.md).
 constexpr double cpuBar = 0.3, cudaBar = 0.5, opBar = 3 * 0.067 + cpuBar;
 
 alignas(64) float memory[4][64];
 
-// The arguments of a launch, created at every launch, as at a call site: no
-// element is touched.
+// The arguments of a launch, created at every launch as at a call site. The
+// launch does not access elements.
 #define LAUNCH_ARGUMENTS                                                       \
   {Pointer{memory[0], DType::FP32, 256},                                       \
    Pointer{memory[1], DType::FP32, 256},                                       \
@@ -63,18 +63,19 @@ Constexprs constexprs() {
 
 Kernel kernel() { return Kernel::fromSource(launchKernel, "add"); }
 
-// Seconds of this thread's processor: what others do counts little.
+// Returns the CPU seconds of this thread, on which other processes have little
+// effect.
 double threadSeconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-// Something that is called again and again.
+// A call that is timed repeatedly.
 struct Call {
   std::string name;
   std::function<void(int64_t times)> run;
-  std::function<void()> settle; // behind each batch; not timed
+  std::function<void()> settle; // after each batch; not timed
   std::vector<double> seconds;  // of one call, by round
 };
 
@@ -85,7 +86,8 @@ void timeCalls(Run &run, std::vector<Call> &calls, int64_t rounds,
   for (int64_t round = 0; round < rounds && !run.interrupted(); ++round) {
     run.progress("bench launch", uint64_t(round), uint64_t(rounds));
     for (Call &call : calls) {
-      // The least of several batches: an interrupted one says nothing.
+      // Takes the minimum of several batches, because a batch may be
+      // interrupted.
       double least = 1;
       for (int64_t i = 0; i < batches; ++i) {
         const double start = threadSeconds();
@@ -99,7 +101,8 @@ void timeCalls(Run &run, std::vector<Call> &calls, int64_t rounds,
   }
 }
 
-// Rows of what calls[own] takes, or takes above calls[beside].
+// Adds a row with the times of `own`, or with `above` their excess over
+// `beside`.
 void addRow(Result &result, const std::string &name, const Call &own,
             const Call &beside, bool above, double bar) {
   std::vector<double> seconds;
@@ -117,7 +120,7 @@ void addRow(Result &result, const std::string &name, const Call &own,
   result.add({name, 0, seconds, 0, 0, more});
 }
 
-// The machine code of the launches, called as a launch calls it.
+// Calls the machine code of the launches as a launch calls it.
 Call bareCpu() {
   const auto compiled = runtime::CompileService::instance().get(
       kernel().compileRequest(LAUNCH_ARGUMENTS, constexprs()));
@@ -176,12 +179,12 @@ TORCH_LIBRARY(tessera_bench, m) {
 }
 TORCH_LIBRARY_IMPL(tessera_bench, CPU, m) { m.impl("nothing", nothing); }
 
-// The kernel in a file, gone with this.
+// The kernel in a temporary file, which the destructor removes.
 class KernelFile {
 public:
   KernelFile() {
     ::close(::mkstemps(path.data(), 3));
-    // The op passes tensors, then scalars.
+    // The op takes tensors first, then scalars.
     std::string text = launchKernel;
     const std::string order = "x, y, n, s, wide, lse, cu, T,";
     text.replace(text.find(order), order.size(),

@@ -1,13 +1,13 @@
-// tools/bench/LaunchKernel.h - a kernel of 16 arguments that does nothing, for
-// what a launch costs.
+// tools/bench/LaunchKernel.h - a kernel of 16 arguments that does nothing, to
+// measure the cost of a launch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace tessera {
 
-// As many arguments and constexprs as the attention kernels have. The first
-// five are those of tests/unit/runtime/device/fake_cuda.c.
+// Has as many arguments and constexprs as the attention kernels. The first five
+// are those of tests/unit/runtime/device/fake_cuda.c.
 inline constexpr const char *launchKernel = R"(import triton
 import triton.language as tl
 

@@ -1,4 +1,5 @@
-// tools/bench/Machine.cpp - where and from what figures were taken.
+// tools/bench/Machine.cpp - describes the machine and the build of a
+// measurement.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Machine.h"
@@ -24,7 +25,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// The first line that a command writes; none where it fails.
+// Returns the first line of a command's output, or nullopt if it fails.
 std::optional<std::string>
 firstLineOf(const std::vector<std::string> &arguments) {
   try {
@@ -51,7 +52,7 @@ Json commit() {
   return *head + (changes.value_or("").empty() ? "" : "+changes");
 }
 
-// MHz, the mean of all processors.
+// Returns the mean clock of all processors in MHz.
 Json cpuClock() {
   std::istringstream in(tryReadFile("/proc/cpuinfo").value_or(""));
   double sum = 0;

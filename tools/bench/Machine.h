@@ -1,4 +1,4 @@
-// tools/bench/Machine.h - where and from what figures were taken.
+// tools/bench/Machine.h - describes the machine and the build of a measurement.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace tessera::bench {
 
-// "cpu", "cuda", "cuda:1", "sim:sm_80" in parts. Throws Error for others, with
-// the nearest name.
+// The parts of "cpu", "cuda", "cuda:1" or "sim:sm_80". Throws Error for other
+// names, with the nearest name.
 struct BenchDevice {
   enum class Kind { Cpu, Cuda, Sim } kind = Kind::Cpu;
   std::string name;
@@ -18,13 +18,13 @@ struct BenchDevice {
 };
 BenchDevice parseDevice(const std::string &name);
 
-// What every result begins with: `device` (name, model, target, cores, clocks
-// in MHz and watts where the system tells them, else null), `versions`,
-// `commit` (with "+changes" where files differ from it; null outside of a
-// checkout), `date`, `load`. Throws Error for an unknown device.
+// Returns the head of every result: `device` (name, model, target, cores;
+// clocks in MHz and watts if the system reports them, else null), `versions`,
+// `commit` (with "+changes" if files differ from it; null outside a checkout),
+// `date`, `load`. Throws Error for an unknown device.
 Json machineFacts(const BenchDevice &device, int threads);
 
-// Processes that wait for a processor or have one, the mean of a minute.
+// Returns the mean number of runnable processes over one minute.
 double loadAverage();
 
 } // namespace tessera::bench

@@ -1,4 +1,4 @@
-// tools/bench/Options.cpp - what every verb of `tessera bench` is given.
+// tools/bench/Options.cpp - the options of every verb of `tessera bench`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Options.h"
@@ -22,8 +22,8 @@ namespace tessera::bench {
 
 namespace {
 
-// The attention that figures are of where no config is named: 8 query heads, 2
-// KV heads of 64 channels, the paper's blocks.
+// Default geometry without a config: 8 query heads, 2 KV heads of 64 channels,
+// and the block sizes of the paper.
 const std::vector<std::string> usual = {"model.dim=512", "model.n_heads=8",
                                         "model.n_kv_groups=2", "model.d_k=64",
                                         "model.d_v=64"};
@@ -36,8 +36,8 @@ trainer::Config configOf(const Options &options) {
   return trainer::readConfig(options.config, settings);
 }
 
-// Launches of CPU tensors are the CPU's here: on a simulated GPU they are
-// counted from a recording.
+// Launches on CPU tensors run on the CPU. For a simulated GPU, a recording of
+// them is counted.
 void chooseDevice(trainer::Config &config, const BenchDevice &device) {
   ::setenv(optionInfo(Option::Device).name, "cpu", 1);
   config.device = device.kind == BenchDevice::Kind::Cuda
@@ -45,7 +45,7 @@ void chooseDevice(trainer::Config &config, const BenchDevice &device) {
                       : trainer::ComputeDevice::Cpu;
 }
 
-// Whose times are predicted beside counters of sim:TARGET.
+// Returns the GPU whose times are predicted from the counters of sim:TARGET.
 const tune::GpuData &gpuOf(const Options &options) {
   const std::string target =
       options.device.substr(options.device.find(':') + 1);
@@ -72,11 +72,13 @@ Run::Run(const Options &options)
     predicted = &gpuOf(options);
   if (counts() || options.verb == "stages")
     recorded = std::make_unique<LaunchRecording>();
-  // What is counted runs on the cpu first, where other kernels may be faster.
+  // Recordings run on the cpu first. They must use the GPU's kernels, although
+  // others may be faster there.
   if (counts())
     ::setenv(optionInfo(Option::KernelsOf).name, "gpu", 1);
   chooseDevice(settings, where);
-  // The pool of launches that no torch op makes: the peak is of as many.
+  // Sets the threads of launches without a torch op, because the peak is that
+  // of as many threads.
   ::setenv(optionInfo(Option::Threads).name,
            std::to_string(settings.threads).c_str(), 1);
   at::set_num_threads(int(settings.threads));
@@ -173,7 +175,7 @@ struct Timed {
   std::string missing; // why it is not timed
 };
 
-// The first run compiles, and fills caches.
+// The first run compiles kernels and fills caches.
 void warmUp(Timed &timed, Timer &timer) {
   try {
     timer.seconds(timed.variant.run);

@@ -1,4 +1,4 @@
-// tools/bench/Options.h - what every verb of `tessera bench` is given.
+// tools/bench/Options.h - the options of every verb of `tessera bench`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,7 +23,7 @@
 namespace tessera::bench {
 
 struct Options {
-  std::string verb, command; // the command line, for the file
+  std::string verb, command; // command: the command line, for the file
   std::string config;
   std::vector<std::string> settings;
   std::string device = "cpu", gpu; // gpu: of predicted times
@@ -31,51 +31,55 @@ struct Options {
   int64_t rounds = 0; // 0: the verb's own
   std::string out;
   int64_t timeout = 600; // seconds of a measurement on a GPU
-  // Of a process that may break (Isolated.h): is told what is measured, "" at
-  // the end of that; and why earlier processes broke, by what they measured.
+  // For a process that may crash (Isolated.h). `measuring` receives the name of
+  // each measurement, and "" at its end. `broken` maps measurements to the
+  // reason that they ended earlier processes.
   std::function<void(const std::string &)> measuring;
   std::map<std::string, std::string> broken;
 };
 
-// A verb under way.
+// A running verb.
 class Run {
 public:
-  // Throws Error for a config, a device or a GPU that there is not.
+  // Throws Error for a config, a device or a GPU that does not exist.
   explicit Run(const Options &options);
 
   const Options &options() const { return given; }
   const trainer::Config &config() const { return settings; }
   const BenchDevice &device() const { return where; }
   bool counts() const { return where.kind == BenchDevice::Kind::Sim; }
-  // Where tensors lie; counters are of launches recorded on the CPU.
+  // Returns the device of tensors. Counted launches are recorded on the CPU.
   c10::Device tensors() const { return place; }
   c10::ScalarType precision() const;
   std::vector<int64_t> lengths(std::vector<int64_t> otherwise) const;
   int64_t rounds(int64_t otherwise) const;
   double peak() const; // FLOP a second; 0: not known
-  // Of launches: for verbs that count, and for stages. Made before the first.
+  // Returns the recording for verbs that count, and for stages. It exists
+  // before the first launch.
   LaunchRecording &recording() const { return *recorded; }
-  // The GPU of predicted times, where counters are taken.
+  // Returns the GPU whose times are predicted from counters.
   const tune::GpuData &gpu() const { return *predicted; }
-  // The file's beginning: machine, command, geometry. `what`: a sentence.
+  // Returns the head of the file: machine, command, geometry. `what`: a
+  // sentence.
   Json head(const std::string &what) const;
-  // The member of rows that is printed, and its unit.
+  // Return the member of rows that is printed, and its unit.
   std::string counted() const;
   std::string unit() const;
 
-  // Whether Ctrl-C was pressed.
+  // True if Ctrl-C was pressed.
   bool interrupted() const;
-  // Notes that a measurement begins, or with "" that none is being made.
+  // Reports that a measurement begins, or with "" that it has ended.
   void measuring(const std::string &what) const {
     if (given.measuring)
       given.measuring(what);
   }
-  // Why the measurement broke an earlier process; empty: it did not.
+  // Returns the reason that the measurement ended an earlier process, or an
+  // empty string.
   std::string brokenBy(const std::string &what) const {
     const auto found = given.broken.find(what);
     return found == given.broken.end() ? "" : found->second;
   }
-  // A line of progress with the time that is left, where one is due.
+  // Prints a line of progress with the remaining time, if one is due.
   void progress(const std::string &what, uint64_t done, uint64_t total);
 
 private:
@@ -89,24 +93,25 @@ private:
   Progress line;
 };
 
-// Something to be timed or counted.
+// An implementation to time or to count.
 struct Variant {
   std::string name;
   std::function<void()> run;
   double flop = 0; // Row::flop
   Json more = Json::object();
-  // Its kernels are: there is something to count. One of others that cannot
-  // run here is a row that says why.
+  // True if its kernels are ours, so that launches can be counted. A variant of
+  // other kernels that cannot run here becomes a row with the reason.
   bool ours = true;
 };
 
-// Rows of the variants at one length: times of `rounds` rounds in turns, after
-// one that does not count, or counters of the launches of one. `done` of
-// `total` is for the time that is left, and grows by the length each round.
+// Adds rows of the variants at one length. These have times of `rounds`
+// interleaved rounds after a warm-up round, or counters of the launches of one
+// round. `done` of `total` estimates the remaining time and grows by the length
+// each round.
 void measure(Run &run, Result &result, const std::vector<Variant> &variants,
              int64_t tokens, int64_t rounds, uint64_t &done, uint64_t total);
 
-// The verbs. 0, or 1 where a figure was refused.
+// The verbs. They return 0, or 1 if a number was refused.
 int benchForward(Run &run);
 int benchBackward(Run &run);
 int benchDecode(Run &run);

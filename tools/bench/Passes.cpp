@@ -27,7 +27,7 @@ uint64_t totalOf(const std::vector<int64_t> &lengths, int64_t rounds) {
          std::accumulate(lengths.begin(), lengths.end(), uint64_t(0));
 }
 
-// A pass at each length.
+// Runs a pass at each length.
 int overLengths(
     Run &run, const std::string &what, const std::vector<int64_t> &lengths,
     int64_t rounds,
@@ -47,7 +47,7 @@ struct Model {
                 uint64_t(run.config().seed), run.tensors()),
         optimizer(weights.parameters(), run.config()) {}
 
-  // Operations of its matrices for each token, forward.
+  // Returns the operations of its matrices for each token in a forward pass.
   double flopPerToken() const {
     return 2 * double(weights.parameterCount() -
                       weights.config().vocabulary * weights.config().dim);

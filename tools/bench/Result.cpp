@@ -1,4 +1,5 @@
-// tools/bench/Result.cpp - figures of a benchmark: judged, printed, written.
+// tools/bench/Result.cpp - checks, prints and writes the results of a
+// benchmark.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Result.h"
@@ -21,7 +22,8 @@ std::string timeText(double us) {
                     : fmt::format("{:.3f} s", us / 1e6);
 }
 
-// "dense  2048 tokens  1.23 ms (1.20 .. 1.30), 12.3 GFLOP/s, 45% of the peak".
+// Returns "dense  2048 tokens  1.23 ms (1.20 .. 1.30), 12.3 GFLOP/s, 45% of the
+// peak".
 std::string line(const Json &row, const std::string &counted,
                  const std::string &unit) {
   std::string text = fmt::format("{:<34}", row["name"].get<std::string>());
@@ -96,7 +98,7 @@ Result::Result(Json head, std::filesystem::path out, std::string counted,
       unit(std::move(unit)) {
   all["rows"] = Json::array();
   all["complete"] = false;
-  write(); // a file that cannot be written is said before anything is measured
+  write(); // reports an unwritable file before any measurement
 }
 
 void Result::add(Row row) {

@@ -1,5 +1,5 @@
-// tools/bench/Stages.cpp - tessera bench stages: each kernel of one layer's
-// attention by itself.
+// tools/bench/Stages.cpp - tessera bench stages: times or counts each kernel of
+// one layer's attention.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Benchmark.h"
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Folders of recorded launches: NSA, then dense attention, forward and
+// Returns folders of recorded launches: NSA, then dense attention, forward and
 // backward.
 std::vector<fs::path> recordLayer(Run &run, int64_t tokens) {
   const Attention layer(run.config().model, tokens, at::kCPU, run.precision(),
@@ -85,8 +85,8 @@ std::vector<double> timeOnGpu(const tune::Job &job, int64_t rounds) {
   return seconds;
 }
 
-// The largest first of what is counted once for each kernel: rows of two
-// launches of one kernel have a number.
+// Returns the name of the row. If a kernel has several launches, the name
+// includes a number.
 std::string nameOf(const fs::path &folder) {
   return folder.filename().string();
 }
@@ -97,7 +97,8 @@ Row countRow(Run &run, const fs::path &folder, int64_t tokens) {
   row.flop = kernelFlop(counted.kernel, run.config().model, tokens);
   row.more = sumOf({counted});
   row.more["kernel"] = counted.kernel;
-  // Of as many multiply-adds as those that were executed have.
+  // Assumes the same multiply-adds per tensor instruction as in the executed
+  // ones.
   row.more["tensor_instructions_needed"] =
       counted.flop > 0 ? row.flop / (counted.flop / counted.tensorInstructions)
                        : 0;
@@ -135,9 +136,9 @@ int benchStages(Run &run) {
                     ": stages are timed on the first GPU",
                 "write --device cuda, and choose the GPU by "
                 "CUDA_VISIBLE_DEVICES");
-  // The torch ops' launches are recorded, by their library; those that are
-  // timed are this program's own.
-  deviceNames(); // registers what a build adds to launches
+  // The library records the launches of the torch ops. This program starts the
+  // timed launches itself and does not record them.
+  deviceNames(); // registers the library's hooks
   runtime::setLaunchHook(nullptr);
   const int64_t rounds = run.rounds(15);
   Result result(

@@ -1,4 +1,4 @@
-// tools/bench/Timer.cpp - how long a piece of work takes on a device.
+// tools/bench/Timer.cpp - measures the time of work on a device.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Timer.h"

@@ -10,8 +10,8 @@
 
 namespace tessera::bench {
 
-// The CPU by the steady clock; a GPU by two events on torch's current stream,
-// the L2 cache overwritten before the first.
+// Times the CPU with the steady clock, and a GPU with two events on torch's
+// current stream. On a GPU, the L2 cache is overwritten before the first event.
 class Timer {
 public:
   virtual ~Timer() = default;

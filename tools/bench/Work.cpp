@@ -1,4 +1,4 @@
-// tools/bench/Work.cpp - what attention cannot do without.
+// tools/bench/Work.cpp - the operations that attention requires.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Work.h"
@@ -26,7 +26,7 @@ double selectedPairs(const NsaGeometry &nsa, int64_t tokens) {
   double pairs = 0;
   for (int64_t t = 0; t < tokens; ++t) {
     const int64_t own = t / nsa.selectionLength;
-    // The token's own block is always among them, and ends at the token.
+    // The token's own block is always selected, and ends at the token.
     const int64_t others = std::min(nsa.selectedBlocks - 1, own);
     if (nsa.selectedBlocks > 0)
       pairs +=
@@ -42,7 +42,7 @@ double windowPairs(const NsaGeometry &nsa, int64_t tokens) {
 
 double kernelFlop(const std::string &kernel, const ModelConfig &config,
                   int64_t tokens) {
-  // Products of a pair: q k^T, p v; ds k, dp = do v^T; ds^T q, p^T do.
+  // Products for each pair: q k^T, p v; ds k, dp = do v^T; ds^T q, p^T do.
   struct Products {
     int keys, values;
   };

@@ -1,4 +1,4 @@
-// tools/bench/Work.h - what attention cannot do without.
+// tools/bench/Work.h - the operations that attention requires.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,16 +10,17 @@
 
 namespace tessera::bench {
 
-// Pairs of a query and a key that it sees, of one head, in one causal sequence
-// of `tokens` tokens; docs/nsa.md defines what is seen.
+// Return the number of unmasked pairs of a query and a key, for one head and
+// one causal sequence of `tokens` tokens; docs/nsa.md defines the masks.
 double densePairs(int64_t tokens);
 double compressedPairs(const models::NsaGeometry &nsa, int64_t tokens);
 double selectedPairs(const models::NsaGeometry &nsa, int64_t tokens);
 double windowPairs(const models::NsaGeometry &nsa, int64_t tokens);
 
-// Operations of matrix products, two for each multiply and add, that a kernel
-// of ours needs for one sequence: those of pairs that are seen, with whatever
-// it computes again. 0 for kernels without products and for others.
+// Returns the operations of matrix products, two for each multiply and add,
+// that one of our kernels needs for one sequence: those of unmasked pairs and
+// its recomputed products. Returns 0 for kernels without products and for
+// unknown kernels.
 double kernelFlop(const std::string &kernel, const models::ModelConfig &config,
                   int64_t tokens);
 

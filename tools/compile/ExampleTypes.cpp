@@ -1,5 +1,5 @@
-// tools/compile/ExampleTypes.cpp - types to begin with, for a kernel that names
-// none.
+// tools/compile/ExampleTypes.cpp - suggests types for a kernel that does not
+// declare any.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/ExampleTypes.h"
@@ -16,7 +16,7 @@ namespace example_types {
 
 using namespace language;
 
-// Parameters that a kernel accesses memory through.
+// Finds the parameters through which a kernel accesses memory.
 class AddressUses {
 public:
   explicit AddressUses(const FunctionDef &function) {
@@ -28,7 +28,8 @@ public:
   std::set<std::string> pointers;
 
 private:
-  // The name whose address X + a * b, (X + a)[:, None] and X.to(...) begin at.
+  // Returns the base name of an address: X for X + a * b, (X + a)[:, None] and
+  // X.to(...).
   static std::string baseOf(const Expr *expr) {
     while (expr) {
       if (const auto *name = expr->as<Name>())
@@ -132,7 +133,7 @@ static bool isNamedLikePointer(const Signature &signature,
     return true;
   if (name.size() != 1 || name[0] < 'A' || name[0] > 'Z' || any(saysPointer))
     return false;
-  // K is a matrix beside Q and a size beside M.
+  // K is a matrix if there is a Q, and a size if there is an M.
   if (name == "K")
     return any([](const std::string &other) { return other == "Q"; });
   return std::string("BCDHLMNST").find(name[0]) == std::string::npos;

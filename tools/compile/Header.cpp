@@ -1,4 +1,5 @@
-// tools/compile/Header.cpp - a compiled GPU kernel for programs in C and C++.
+// tools/compile/Header.cpp - writes a compiled GPU kernel as a header for C and
+// C++ programs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/Header.h"
@@ -28,8 +29,8 @@ std::string cType(const language::ArtifactParameter &parameter) {
   return found == types.end() ? "int32_t" : found->second;
 }
 
-// The parameter's own name, unless C, C++ or the function around it has it. Of
-// a value of a tuple, q.ptr, it is q_ptr.
+// Returns the parameter's name, changed if C, C++ or the surrounding function
+// reserves it. A tuple's value q.ptr becomes q_ptr.
 std::string variable(std::string name) {
   std::replace(name.begin(), name.end(), '.', '_');
   static const std::set<std::string> taken = {
@@ -48,7 +49,7 @@ std::string variable(std::string name) {
   return taken.count(name) ? name + "_" : name;
 }
 
-// Letters, digits and underscores; the prefix of the header's names.
+// Returns the prefix of the header's names: letters, digits and underscores.
 std::string identifier(const std::string &name) {
   std::string result;
   for (char c : name)
@@ -58,8 +59,8 @@ std::string identifier(const std::string &name) {
              : result;
 }
 
-// The bytes and at least one zero as words: aligned, and PTX ends where it
-// does.
+// Returns the bytes and at least one zero as words. Words align the image, and
+// the zero ends PTX.
 std::string imageText(const std::string &image) {
   std::string text;
   char word[32];

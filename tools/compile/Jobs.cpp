@@ -1,4 +1,5 @@
-// tools/compile/Jobs.cpp - which kernels of a file a command line asks for.
+// tools/compile/Jobs.cpp - finds the kernels of a file that a command line
+// names.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/Jobs.h"
@@ -56,7 +57,7 @@ std::pair<std::string, std::string> nameAndValue(const std::string &text,
 
 namespace {
 
-// "masks.py:causal_mask": a function of a file.
+// Returns a function of a file, such as "masks.py:causal_mask".
 std::optional<Value> functionOfFile(const std::string &text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || !text.substr(0, colon).ends_with(".py") ||
@@ -66,7 +67,7 @@ std::optional<Value> functionOfFile(const std::string &text) {
       Value::KernelFunction{text.substr(colon + 1), text.substr(0, colon)});
 }
 
-// Collects the types of parameters from the command line, by name; for tuples
+// Collects the types of parameters from the command line by name; for tuples,
 // the types of their leaves.
 class GivenValues {
 public:
@@ -84,7 +85,7 @@ public:
     return language::evaluate(*expression, program.scope(*info.function), file);
   }
 
-  // A type or a value.
+  // Adds a type or a value.
   void addText(const std::string &what, const std::string &name,
                const std::string &text) {
     if (const auto *tuple = info.signature.findTuple(name);
@@ -122,7 +123,7 @@ private:
   const language::KernelInfo &info;
 };
 
-// Types of parameters from the command line, by name.
+// Returns the types of parameters from the command line by name.
 std::map<std::string, Value> givenValues(const JobOptions &options,
                                          const language::Program &program,
                                          const language::KernelInfo &info) {
@@ -134,7 +135,7 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
         return part.find('=') < part.find('(');
       });
   if (!parts.empty() && !named) {
-    // As Triton writes it: one for each parameter, in order.
+    // Triton's form: one type for each parameter, in order.
     const auto &parameters = info.function->parameters;
     if (parts.size() > parameters.size())
       throw Error("--signature has " + std::to_string(parts.size()) +
@@ -288,7 +289,7 @@ std::vector<Job> makeJobs(const JobOptions &options,
                 nearestNameHint(*wanted.begin(), known, "instances"));
   if (!jobs.empty())
     return jobs;
-  // Of the file's only kernel the types suffice.
+  // If the file has only one kernel, types alone select it.
   const std::vector<language::KernelInfo> kernels = describeAll(program);
   if (kernels.size() == 1 &&
       !(options.signature.empty() && options.defines.empty()))

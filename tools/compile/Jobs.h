@@ -1,4 +1,4 @@
-// tools/compile/Jobs.h - which kernels of a file a command line asks for.
+// tools/compile/Jobs.h - finds the kernels of a file that a command line names.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -26,30 +26,30 @@ struct JobOptions {
   bool noHints = false, wideGrid = false;
 };
 
-// --kernel, --instance, --signature, --define, --num-warps, --num-stages,
-// --no-hints, --set.
+// Adds --kernel, --instance, --signature, --define, --num-warps, --num-stages,
+// --no-hints and --set.
 void addJobOptions(CLI::App &verb, JobOptions &options);
 
-// A request and the name that its files get.
+// A compile request, and the name of its output files.
 struct Job {
   std::string name;
   language::CompileRequest request;
 };
 
-// One for each instance that is asked for, or for the kernel with the types of
-// its signature; of a pattern that selects blocks see SelectedJobs.h. Throws
-// Error for what there is not, or is missing.
+// Returns one job for each requested instance, or one for the kernel with the
+// types of its signature. For a pattern that selects blocks, see
+// SelectedJobs.h. Throws Error if a name does not exist or a value is missing.
 std::vector<Job> makeJobs(const JobOptions &options,
                           const language::Program &program);
 
-// The jit functions of the file, described.
+// Returns descriptions of the file's jit functions.
 std::vector<language::KernelInfo> describeAll(const language::Program &program);
 
-// Without blanks at its ends.
+// Returns the text without blanks at its ends.
 std::string trimmed(std::string_view text);
-// The parts that are not empty, trimmed.
+// Returns the parts that are not empty, trimmed.
 std::vector<std::string> split(const std::string &text, char separator);
-// Of "NAME=value"; Error naming `what`.
+// Splits "NAME=value". Throws Error, which names `what`, for other texts.
 std::pair<std::string, std::string> nameAndValue(const std::string &text,
                                                  const std::string &what);
 

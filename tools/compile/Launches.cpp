@@ -1,5 +1,5 @@
-// tools/compile/Launches.cpp - what a training run, or the attention of a
-// pattern, launches.
+// tools/compile/Launches.cpp - lists the launches of a training run or of a
+// pattern's attention.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/Launches.h"
@@ -72,7 +72,7 @@ std::vector<language::CompileRequest> listLaunches(const LaunchSource &source,
   for (const Json &text : parseJson(listed.output, "tessera-train's list")) {
     requests.push_back(
         language::CompileRequest::fromJson(text.get<std::string>()));
-    // A simulator asks for none.
+    // The simulator does not need an assembler.
     requests.back().assembler.clear();
   }
   if (requests.empty())

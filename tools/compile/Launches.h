@@ -1,5 +1,5 @@
-// tools/compile/Launches.h - what a training run, or the attention of a
-// pattern, launches.
+// tools/compile/Launches.h - lists the launches of a training run or of a
+// pattern's attention.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,23 +13,23 @@ namespace tessera::tools {
 
 // A training run, or the op tessera::attention with a pattern.
 struct LaunchSource {
-  std::string config; // of a training run; empty: there is a pattern
+  std::string config; // empty: a pattern
   std::string pattern;
   std::vector<std::string> settings; // key=value
 
-  // What a user calls it: the file.
+  // Returns the file that the user named.
   const std::string &name() const { return config.empty() ? pattern : config; }
-  // Arguments of `tessera train`.
+  // Returns the arguments of `tessera train`.
   std::vector<std::string> arguments() const;
 };
 
-// The source that --config and further words of a command line name: settings
-// of the run, or FILE.py and settings. Neither has a name: the words are
-// something else.
+// Returns the source that --config and the other words of a command line name:
+// settings of the run, or FILE.py and settings. If its name is empty, the words
+// have another meaning.
 LaunchSource launchSource(const std::string &config,
                           const std::vector<std::string> &words);
 
-// Returns the launches on a target with the table of that path, or "none"; the
+// Returns the launches on a target with the table of that path, or "none". The
 // training program lists them. Throws Error if the launch does not exist.
 std::vector<language::CompileRequest> listLaunches(const LaunchSource &source,
                                                    const std::string &target,

@@ -1,5 +1,5 @@
-// tools/compile/SelectedJobs.cpp - the kernels that a pattern with select(...)
-// uses.
+// tools/compile/SelectedJobs.cpp - makes compile jobs for the kernels of a
+// pattern with select(...).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/SelectedJobs.h"

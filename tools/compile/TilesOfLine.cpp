@@ -1,4 +1,5 @@
-// tools/compile/TilesOfLine.cpp - the layouts of a kernel's line on a GPU.
+// tools/compile/TilesOfLine.cpp - finds the GPU layouts of the tiles on a
+// kernel's line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/TilesOfLine.h"
@@ -32,7 +33,7 @@ fileAndLine(const std::string &text) {
   return std::pair(text.substr(0, colon), *line);
 }
 
-// The two lines around `line` that have tiles, for a hint.
+// Returns a hint with the nearest lines with tiles before and after `line`.
 static std::string around(const std::set<uint32_t> &lines, uint32_t line) {
   if (lines.empty())
     return "no line of this kernel has tiles";

@@ -1,4 +1,5 @@
-// tools/compile/TilesOfLine.h - the layouts of a kernel's line on a GPU.
+// tools/compile/TilesOfLine.h - finds the GPU layouts of the tiles on a
+// kernel's line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -33,17 +34,17 @@ struct KernelTiles {
   std::string text; // of the stage "tiles"
 };
 
-// Compiles the first kernel that `options` asks for. Throws Error.
+// Compiles the first kernel that `options` selects. Throws Error.
 KernelTiles loadTiles(const JobOptions &options);
 
-// The different tiles of a line, also where it is a helper's; none where it has
-// none. `lines` gets all that have some.
+// Returns the different tiles of a line, which may belong to a helper; empty if
+// the line does not have tiles. `lines` receives all lines with tiles.
 std::vector<TileOfLine> tilesOfLine(const KernelTiles &kernel, uint32_t line,
                                     std::set<uint32_t> &lines);
 
-// Compiles the first kernel that `options` asks for and gives the different
-// tiles of the line, also where it is a helper's. Throws Error where there are
-// none, with the nearest lines that have some.
+// Compiles the first kernel that `options` selects and returns the different
+// tiles of the line, which may belong to a helper. Throws Error, with the
+// nearest lines with tiles, if the line does not have any.
 std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line);
 
 } // namespace tessera::tools
