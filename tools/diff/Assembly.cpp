@@ -1,4 +1,4 @@
-// tools/diff/Assembly.cpp - instructions of a compiled kernel, counted by
+// tools/diff/Assembly.cpp - counts the instructions of a compiled kernel by
 // class.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -31,7 +31,7 @@ bool startsWithAny(std::string_view text,
   });
 }
 
-// Whether the last operand, which is the target, is memory.
+// True if the last operand, the destination, is memory.
 bool storesTo(std::string_view operands) {
   operands = operands.substr(0, operands.find('#'));
   const size_t end = operands.find_last_not_of(" \t");
@@ -113,7 +113,7 @@ std::map<std::string, int64_t> countOperations(std::string_view text) {
   std::map<std::string, int64_t> counts;
   for (std::string_view line : splitLines(text)) {
     line = trimSpaces(line);
-    // "%3 = tile.load ...", "%3:2 = scf.for ...", "tile.store ..."
+    // Reads "%3 = tile.load ...", "%3:2 = scf.for ..." or "tile.store ...".
     if (line.starts_with('%')) {
       const size_t equals = line.find(" = ");
       if (equals == std::string_view::npos)
@@ -141,7 +141,7 @@ std::map<std::string, int64_t> countPtx(std::string_view text) {
 
 std::string ptxCode(std::string_view text, std::string_view entry) {
   const std::vector<std::string_view> lines = splitLines(text);
-  std::vector<bool> kept(lines.size() + 1); // by number, from 1
+  std::vector<bool> kept(lines.size() + 1); // by line number, from 1
   uint32_t before = 0;
   for (const ptx::Token &token : ptx::lexPtx(text, "PTX")) {
     // Debug sections follow the functions.

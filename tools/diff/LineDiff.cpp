@@ -1,4 +1,4 @@
-// tools/diff/LineDiff.cpp - what differs between two texts, line by line.
+// tools/diff/LineDiff.cpp - computes a line-by-line difference of two texts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/LineDiff.h"
@@ -58,7 +58,7 @@ private:
     result.added += kind == LineEdit::Kind::Added;
   }
 
-  // Lines start .. endA-1 of a, start .. endB-1 of b.
+  // Compares lines start .. endA-1 of a with lines start .. endB-1 of b.
   void middle(size_t start, size_t endA, size_t endB) {
     const int n = int(endA - start), m = int(endB - start);
     // trace[d][k + d]: the farthest x reached on diagonal k with d edits.
@@ -94,7 +94,7 @@ private:
     replay(trace, edits, start, n, m);
   }
 
-  // Walks the trace back and adds the steps in order.
+  // Follows the trace from its end and appends the steps in order.
   void replay(const std::vector<std::vector<int>> &trace, int edits,
               size_t start, int n, int m) {
     std::vector<std::pair<LineEdit::Kind, size_t>> steps;
@@ -142,8 +142,8 @@ std::string withoutNumbers(std::string_view line, Registers registers) {
       ++i;
       continue;
     }
-    // A name that the compiler made: its letters stay, its numbers go. Not so
-    // for registers (%rax, %zmm3), which have no percent sign in our IR.
+    // Removes the number from a compiler-generated name and keeps the letters.
+    // x86 registers (%rax, %zmm3) keep their numbers if `registers` is Named.
     size_t end = i + 1;
     while (end < line.size() && isWord(line[end]))
       ++end;

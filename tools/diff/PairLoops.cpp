@@ -1,4 +1,4 @@
-// tools/diff/PairLoops.cpp - which loop of one kernel is which of another.
+// tools/diff/PairLoops.cpp - pairs the loops of two kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/PairLoops.h"
@@ -9,11 +9,11 @@
 namespace tessera::tools {
 namespace {
 
-// Loops whose sizes differ by more are another's part or whole, not its
-// counterpart; a bit more than what unrolling by four does.
+// Loops whose sizes differ by a larger ratio are not counterparts: one may
+// contain the other. The limit allows unrolling by four.
 constexpr double mostRatio = 5;
-// Loops of other lines are not compared where their instructions are others,
-// too.
+// Loops without common source lines must have instruction mixes at least this
+// similar to be paired.
 constexpr double leastMix = 0.5;
 
 double countOf(const Json &loop, const char *name) {
@@ -21,7 +21,7 @@ double countOf(const Json &loop, const char *name) {
   return counts == loop.end() ? 0 : double(counts->value(name, int64_t(0)));
 }
 
-// Of the two mixes of instructions, from 0 to 1.
+// Returns the cosine of the two instruction mixes, from 0 to 1.
 double cosine(const Json &a, const Json &b) {
   double product = 0, left = 0, right = 0;
   const Json none = Json::object();
@@ -38,7 +38,7 @@ double cosine(const Json &a, const Json &b) {
   return left > 0 && right > 0 ? product / std::sqrt(left * right) : 0;
 }
 
-// Source lines that both have, of those that either has.
+// Returns the ratio of the source lines of both loops to those of either loop.
 double sharedLines(const Json &a, const Json &b) {
   const auto range = [](const Json &loop) {
     const Json lines = loop.value("lines", Json());
@@ -55,7 +55,7 @@ double sharedLines(const Json &a, const Json &b) {
          (std::max(end, last) - std::min(begin, other) + 1);
 }
 
-// 0: not the same loop.
+// Returns the similarity of two loops; 0 if they are not the same loop.
 double likeness(const Json &a, const Json &b) {
   const double x = countOf(a, "total"), y = countOf(b, "total");
   const double lines = sharedLines(a, b);
@@ -67,12 +67,13 @@ double likeness(const Json &a, const Json &b) {
   return mix + std::min(x, y) / std::max({x, y, 1.0}) + lines;
 }
 
-// The pairs of a[i0, i1) with b[j0, j1) in order that are most alike in sum.
+// Pairs a[i0, i1) with b[j0, j1) in order, such that the sum of the
+// similarities is largest.
 void align(const std::vector<Json> &a, size_t i0, size_t i1,
            const std::vector<Json> &b, size_t j0, size_t j1,
            std::vector<LoopPair> &pairs) {
   const size_t rows = i1 - i0, columns = j1 - j0;
-  // best[i][j]: of a's loops from i and b's from j on.
+  // best[i][j]: the largest sum for a's loops from i and b's loops from j.
   std::vector<std::vector<double>> best(rows + 1,
                                         std::vector<double>(columns + 1, 0));
   const auto together = [&](size_t i, size_t j) {

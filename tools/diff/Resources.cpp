@@ -1,4 +1,4 @@
-// tools/diff/Resources.cpp - two reports of GPU kernels side by side.
+// tools/diff/Resources.cpp - compares two reports of GPU kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/Resources.h"
@@ -34,7 +34,7 @@ std::string compareRow(const std::string &name, const Json &a, const Json &b) {
 
 namespace {
 
-// By class, most frequent first, those that differ only.
+// Returns the instruction classes whose counts differ, most frequent first.
 std::string counts(const Json &a, const Json &b, const std::string &indent) {
   std::set<std::string> names;
   for (const Json *side : {&a, &b})
@@ -71,7 +71,7 @@ std::string linesOfLoop(const Json &loop) {
              : "?";
 }
 
-// Either may be empty: the other side has no such loop.
+// Compares two loops. One may be null if the other side has no such loop.
 std::string compareLoops(const std::string &kind, const Json &a,
                          const Json &b) {
   const Json none = Json::object();
@@ -136,7 +136,7 @@ std::string compareReports(const Json &a, const Json &b) {
   bool machine = false;
   for (const auto &[key, title] : {std::pair("sass", "SASS"), {"ptx", "PTX"}}) {
     const Json left = a.value(key, Json()), right = b.value(key, Json());
-    // What the device runs says more than what ptxas was given.
+    // Prefers SASS: the device executes it, and PTX is only the input of ptxas.
     if (left.is_object() && right.is_object() && !machine) {
       text += compareListings(title, left, right);
       machine = true;

@@ -234,7 +234,7 @@ void Results::fail(size_t i, const std::string &why) {
 
 void Results::exclude(size_t i, size_t candidate, const std::string &why) {
   lost[i][candidate] = why;
-  // Without the kernel's default configuration there is no baseline.
+  // Without the kernel's default configuration the baseline is missing.
   if (candidate == 0)
     fail(i, "the kernel's own choice: " + why);
 }

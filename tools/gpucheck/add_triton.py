@@ -1,4 +1,4 @@
-# tools/gpucheck/add_triton.py - adds Triton's code to packed cases, to be timed beside ours.
+# tools/gpucheck/add_triton.py - adds Triton's code to packed cases, to compare its times with ours.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """add_triton.py FOLDER [--target sm_90] [--only NAME] [--ptx]
@@ -74,7 +74,7 @@ def specialize(function, case, language):
 
     for i, parameter in enumerate(function.params):
         name, annotation = parameter.name, function.fn.__annotations__.get(parameter.name)
-        if hasattr(annotation, "_fields"):  # a named tuple, whose values are q.ptr, q.token
+        if hasattr(annotation, "_fields"):  # a named tuple with the values q.ptr, q.token
             signature[name] = annotation(*[type_of(f"{name}.{field}", (i, at), False, False, None)
                                            for at, field in enumerate(annotation._fields)])
         else:
@@ -111,7 +111,7 @@ def add(folder, target, triton, with_ptx):
     appended = entry_parameters(done.asm["ptx"], data.name) - len(parameters)
     if appended < 0:
         raise RuntimeError(f"the entry takes {-appended} parameters less than the launch has")
-    # What it would have to be given is not known here.
+    # The contents of such scratch memory and the cluster launch are unknown here.
     if getattr(data, "global_scratch_size", 0) or getattr(data, "profile_scratch_size", 0) or any(
             size != 1 for size in getattr(data, "cluster_dims", (1, 1, 1))):
         raise RuntimeError("it wants scratch memory or clusters")
@@ -147,7 +147,7 @@ def main():
                 continue
             try:
                 add(folder, target, triton, options.ptx)
-            except Exception as error:  # one that Triton refuses stays a case without its time
+            except Exception as error:  # a case that Triton rejects has no time of Triton
                 failed.append(folder.name)
                 print(f"{folder.name} {target}: {type(error).__name__}: {str(error)[:300]}")
         passed = time.time() - begin

@@ -1,4 +1,4 @@
-# tools/gpucheck/counting.py - what a launch under Triton's interpreter has to do: products, bytes.
+# tools/gpucheck/counting.py - counts the products and bytes of a launch under Triton's interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """The least traffic is that of caches without limit: every 32-byte sector of memory that any program touches counts once as

@@ -1,4 +1,4 @@
-# tools/gpucheck/peers.py - times of other libraries' attention on the GPU, where Python with torch is.
+# tools/gpucheck/peers.py - times other libraries' attention on a GPU of a machine with torch.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """peers.py PACKED [--seconds 60]
@@ -35,7 +35,7 @@ class Timer:
         else:
             try:
                 row.update(self.measure(make()))
-            except Exception as error:  # what a backend does not support is a row that says so
+            except Exception as error:  # the row of an unsupported case contains the reason
                 row["not_measured"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:300]
         self.rows.append(row)
 
@@ -120,7 +120,7 @@ def main():
     options = parser.parse_args()
     try:
         import torch
-    except Exception as error:  # a broken installation says so in many ways
+    except Exception as error:  # a broken installation raises many kinds of errors
         return dict(not_measured=f"no torch in {sys.executable}: {type(error).__name__}: {error}"[:500])
     if not torch.cuda.is_available():
         return dict(not_measured=f"torch {torch.__version__} sees no GPU")

@@ -36,14 +36,14 @@ from launcher import cdiv, fresh, pow2, torch  # noqa: E402
 from instances import instances_of, is_type  # noqa: E402
 
 launcher.LIMITS[torch.bfloat16] = 5e-3
-# The tile that the first dimension of the grid counts.
+# Constexpr of the tile size that divides the first dimension of the grid.
 GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="BT", reduce_rows="BC")
-# The same, numbered through all sequences by find_tile, and which argument has these.
+# The same for tiles that find_tile numbers over all sequences, and the argument with the sequences' offsets.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
                       compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
-TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "ADD", "SPAN", "STREAM", "SHARE", "HIDDEN", "SUB"}  # of which instances have others than the programs
-UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead"), "linear_loss_fwd": ("span",)}  # 0 and 256 here, and compiled for any number
-ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
+TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "ADD", "SPAN", "STREAM", "SHARE", "HIDDEN", "SUB"}  # instances and programs may use different values
+UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead"), "linear_loss_fwd": ("span",)}  # 0 and 256 here; compiled for any number
+ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, of which a token has this many; instances may use other values
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
 
 recorded, missing, wrong = {}, {}, []
@@ -82,7 +82,7 @@ def values_of(path, name, args):
 def instance_for(path, name, types, constexprs, values):
     """An instance that was not recorded yet and differs by its tiles at most: (its name, its constexprs)."""
     for instance, (wanted, constants) in INSTANCES[path].get(name, {}).items():
-        given = {**values, **constexprs}         # an instance may ask for a stride of 1
+        given = {**values, **constexprs}         # an instance may require a stride of 1
         other = {k: given.get(k) for k, v in constants.items()
                  if given.get(k) != v and k not in TILES and (k != "BM" or name not in ROW_TILES)}
         same = not other
@@ -163,7 +163,7 @@ def launch(path, name, grid, *args, **constexprs):
     wanted = options.only in name
     original = args
     if name == "score_select" and not constexprs["STORE"]:
-        args = [*args[:10], 3, *args[11:]]  # not used without scores; 0 would be a multiple of 16, which instances do not ask for
+        args = [*args[:10], 3, *args[11:]]  # unused without scores; 0 would be a multiple of 16, which instances do not require
     values = values_of(path, name, args)
     types = [type_of(value) if leaf not in UNSPECIALIZED.get(name, ()) else "i32" for leaf, value in values.items()]
     instance, constants = instance_for(path, name, types, constexprs, values) if wanted else (None, None)

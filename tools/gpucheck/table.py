@@ -1,4 +1,4 @@
-# tools/gpucheck/table.py - the results of tessera-gpu-check as a Markdown table.
+# tools/gpucheck/table.py - prints the results of tessera-gpu-check as a Markdown table.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """table.py [RESULT.json] [--all]

@@ -1,4 +1,4 @@
-// tools/inspect/Commit.cpp - a kernel as it is in a commit.
+// tools/inspect/Commit.cpp - reads a kernel file from a git commit.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Commit.h"
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What git printed, run in a folder; none when it failed.
+// Returns the output of git in a folder, or nullopt if it failed.
 std::optional<std::string> git(const fs::path &folder,
                                std::vector<std::string> words,
                                std::string *errors = nullptr) {
@@ -34,7 +34,8 @@ std::shared_ptr<const language::Program>
 programOfCommit(const std::string &file, const std::string &commit) {
   const fs::path folder = fs::path(file).parent_path();
   std::string errors;
-  // Not as an option, whatever it begins with.
+  // Prevents git from reading a commit name that starts with a dash as an
+  // option.
   const auto hash = git(folder,
                         {"rev-parse", "--verify", "--quiet", "--end-of-options",
                          commit + "^{commit}"},

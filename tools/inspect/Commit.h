@@ -1,4 +1,4 @@
-// tools/inspect/Commit.h - a kernel as it is in a commit.
+// tools/inspect/Commit.h - reads a kernel file from a git commit.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace tessera::tools {
 
-// The kernel file and the kernel files that it imports as the commit (any name
-// that git knows, such as HEAD~1) has them; `file` is absolute, in a work tree
-// of git. Throws Error where git, the commit or the file in it is not there,
-// and as Program::load does.
+// Returns the program of the kernel file and of the kernel files that it
+// imports, as of the commit (any name that git accepts, such as HEAD~1). `file`
+// is absolute and in a git work tree. Throws Error if git, the commit or the
+// file in it is missing, and as Program::load does.
 std::shared_ptr<const language::Program>
 programOfCommit(const std::string &file, const std::string &commit);
 

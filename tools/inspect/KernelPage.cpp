@@ -1,4 +1,4 @@
-// tools/inspect/KernelPage.cpp - the page of one kernel, or of two
+// tools/inspect/KernelPage.cpp - creates the page of one kernel, or of two
 // configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

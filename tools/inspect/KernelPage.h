@@ -1,4 +1,4 @@
-// tools/inspect/KernelPage.h - the page of one kernel, or of two
+// tools/inspect/KernelPage.h - creates the page of one kernel, or of two
 // configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -11,18 +11,19 @@
 
 namespace tessera::tools {
 
-// Whether pages can have SASS: there are ptxas and nvdisasm. Says on stderr why
-// not.
+// True if pages can contain SASS, which requires ptxas and nvdisasm. Otherwise
+// prints the reason to stderr.
 bool hasMachineCode();
 
-// Compiled with the stages of a page, those of machine code where `machine`.
-// The request's target is a GPU. Throws Error, or CompileError for a kernel
-// that does not compile for it.
+// Compiles with the stages of a page, and with those of machine code if
+// `machine` is set. The request's target is a GPU. Throws Error, or
+// CompileError if the kernel does not compile for it.
 Configuration compileForPage(std::string title,
                              language::CompileRequest request, bool machine);
 
-// The page of the first configuration, beside it the others. `tuned`: rows of a
-// table, as `tessera inspect --table` has them; null: none.
+// Returns the page of the first configuration, compared with the others.
+// `tuned`: rows of a table in the format of `tessera inspect --table`; null:
+// none.
 std::string kernelPage(const std::vector<Configuration> &sides,
                        const Json &tuned = {});
 

@@ -1,4 +1,4 @@
-// tools/inspect/Page.cpp - data, script and style as one HTML file.
+// tools/inspect/Page.cpp - combines data, script and style to one HTML file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Page.h"
@@ -25,7 +25,8 @@ std::string htmlText(const std::string &text) {
 }
 
 std::string scriptJson(const Json &data) {
-  // Only strings can hold these, and there an escape means the same.
+  // In JSON these characters appear only in strings, where an escape has the
+  // same meaning.
   std::string result;
   for (char c : data.dump(-1, ' ', true, Json::error_handler_t::replace))
     if (c == '<')
@@ -44,7 +45,7 @@ std::string htmlPage(const PageParts &parts, const Json &data) {
       {"BODY", parts.body},
       {"DATA", scriptJson(data)},
       {"SCRIPT", parts.script}};
-  // Every second piece of the frame is a name.
+  // Every second part of the frame is the name of a placeholder.
   std::istringstream frame(pageFrame());
   std::string result;
   bool isName = false;

@@ -1,4 +1,4 @@
-// tools/inspect/Page.h - data, script and style as one HTML file.
+// tools/inspect/Page.h - combines data, script and style to one HTML file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,26 +9,26 @@
 
 namespace tessera::tools {
 
-// What tells one page from another.
+// The parts that differ between pages.
 struct PageParts {
   std::string title, style;
   std::string body; // HTML below the heading
   std::string script;
 };
 
-// A page that loads nothing: page.html with the parts and the data filled in.
-// The script reads the data from the element with the id `data`. Bytes that are
-// not UTF-8 become U+FFFD.
+// Returns a page that loads no other file: page.html with the parts and the
+// data inserted. The script reads the data from the element with the id `data`.
+// Bytes that are not UTF-8 become U+FFFD.
 std::string htmlPage(const PageParts &parts, const Json &data);
 
-// The text with what HTML takes for markup written as entities.
+// Returns the text with HTML markup characters as entities.
 std::string htmlText(const std::string &text);
 
-// As JSON that may stand within a script element: no text of it can end the
+// Returns JSON that is safe inside a script element: no text in it can end the
 // element or begin a comment.
 std::string scriptJson(const Json &data);
 
-// The files of tools/inspect, embedded at build time.
+// Return the files of tools/inspect, embedded at build time.
 std::string pageFrame();
 std::string pageBody();
 std::string pageScript();

@@ -1,4 +1,4 @@
-// tools/inspect/Side.cpp - one compiled configuration as the page shows it.
+// tools/inspect/Side.cpp - the data of one compiled configuration for the page.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Side.h"
@@ -22,7 +22,7 @@ namespace {
 using ptx::ListedInstruction;
 using ptx::Listing;
 
-// Per row of a pane, by what is counted.
+// Counts per row of a pane, by the name of the counter.
 using Heat = std::map<std::string, std::vector<uint64_t>>;
 
 void addHeat(Heat &heat, const char *what, size_t row, size_t rows,
@@ -65,7 +65,7 @@ Json listedPane(const std::string &id, const std::string &title,
     links.push_back(Json::array());
   for (const ListedInstruction &instruction : listing.code) {
     const Json rows = rowsOfInstruction(listing, instruction, source);
-    // Products take four lines.
+    // An mma instruction takes four lines.
     for (size_t row = instruction.textLine - 1; row < instruction.lastLine;
          ++row)
       if (links[row].empty())
@@ -74,8 +74,7 @@ Json listedPane(const std::string &id, const std::string &title,
   return {{"id", id}, {"title", title}, {"text", lines}, {"links", links}};
 }
 
-// What is counted for PTX rows, and for the source rows that they are linked
-// to first.
+// Counts for PTX rows, and for the first source row to which each is linked.
 Json heatOf(const Configuration &configuration, const Listing &ptx,
             const Json &links, const SourceRows &source) {
   Heat rows, sourceRows;
@@ -92,7 +91,7 @@ Json heatOf(const Configuration &configuration, const Listing &ptx,
   if (configuration.counters)
     for (const sim::InstructionCount &i :
          configuration.counters->instructions) {
-      const size_t row = i.ptxLine - 1; // 0 is beyond every row
+      const size_t row = i.ptxLine - 1; // line 0 becomes an invalid row
       add("executed", row, i.issues);
       add("requests", row, i.requests);
       add("passes", row, i.ways);
@@ -102,8 +101,8 @@ Json heatOf(const Configuration &configuration, const Listing &ptx,
   return {{"ptx", rows}, {"source", sourceRows}};
 }
 
-// What is waited for by row, and for how many cycles; with the counters of a
-// launch by all its warps, else by one warp that does everything once.
+// Stall cycles by row and reason. With the counters of a launch they cover all
+// of its warps, otherwise one warp that executes everything once.
 struct RowStalls {
   explicit RowStalls(size_t rows) : byReason(rows) {}
   std::vector<std::map<std::string, double>> byReason;
@@ -118,7 +117,7 @@ struct RowStalls {
     }
     return list;
   }
-  // The reason of most of them, or an empty text.
+  // Returns the most frequent reason of each row, or an empty text.
   Json reasons() const {
     Json list = Json::array();
     for (const auto &row : byReason) {
@@ -131,7 +130,8 @@ struct RowStalls {
   }
 };
 
-// {"ptx": {"cycles": [n...], "reasons": [text...]}, "source": the same}
+// Returns {"ptx": {"cycles": [n...], "reasons": [text...]}, "source": the
+// same}.
 Json stallsOf(const Configuration &configuration, const Listing &ptx,
               const Json &links, size_t sourceSize) {
   std::map<size_t, double> executed; // by row
@@ -156,7 +156,7 @@ Json stallsOf(const Configuration &configuration, const Listing &ptx,
       {"source", {{"cycles", source.cycles()}, {"reasons", source.reasons()}}}};
 }
 
-// How many blocks an SM holds, and how many without each of two limits.
+// Returns the number of blocks per SM with all limits, and without each limit.
 Json occupancyOf(const Json &resources, const std::string &targetName) {
   Json rows = Json::array();
   if (resources.value("registers", Json()).is_null() ||

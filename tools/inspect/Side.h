@@ -1,4 +1,4 @@
-// tools/inspect/Side.h - one compiled configuration as the page shows it.
+// tools/inspect/Side.h - the data of one compiled configuration for the page.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -26,8 +26,8 @@ struct Configuration {
   std::optional<sim::Counters> counters; // of a simulated launch
 };
 
-// The stages that a page needs, for CompileRequest::emit; those of machine code
-// only where `machine`.
+// Returns the stages that a page needs, for CompileRequest::emit; includes
+// those of machine code only if `machine` is set.
 std::vector<std::string> inspectedStages(bool machine);
 
 // {"title", "kernel", "target", "configuration": [[name, value]...],
@@ -38,18 +38,20 @@ std::vector<std::string> inspectedStages(bool machine);
 //  "resources", "occupancy", "remarks", "counters",
 //  "tiles" (Tiles.h), "timeline" (Timeline.h)}
 //
-// links: for every line the rows of the source pane that it comes from: the
-// line itself first, then the lines that called it. Empty: none is known.
-// HEAT: {"instructions": [n...]} for every row, and from a simulated launch
-// "executed" (warp instructions), "requests", "passes" (over the banks),
-// "conflicts" (passes beyond the least) and "sectors"; "stalls": cycles
-// (Stalls.h), of all warps of a simulated launch, else of one that does
-// everything once. A source row counts what is its own, not what it calls.
-// reasons: for every row what most of its stall cycles wait for, or "".
-// resources: the compiler's report without its listings. occupancy: [{"limit",
-// "blocks"}...], the first with all limits ("limit": which one is tightest),
-// the others with that one left out. remarks: [{"row", "place", "text",
-// "hint"}...], row -1 if unknown.
+// links: for every line, the rows of the source pane from which it comes: its
+// own line first, then the lines of the callers. Empty: unknown.
+// HEAT:
+// {"instructions": [n...]} for every row. A simulated launch adds "executed"
+// (warp instructions), "requests", "passes" (over the banks), "conflicts"
+// (passes above the minimum) and "sectors". "stalls" are cycles (Stalls.h) of
+// all warps of a simulated launch, otherwise of one warp that executes
+// everything once. A source row excludes the functions that it calls.
+// reasons:
+// the main reason of each row's stall cycles, or "". resources: the compiler's
+// report without its listings. occupancy: [{"limit", "blocks"}...]; the first
+// entry applies all limits ("limit": the tightest one), each other entry
+// ignores one. remarks: [{"row", "place", "text", "hint"}...], row -1 if
+// unknown.
 Json sideJson(const Configuration &configuration, const SourceRows &source);
 
 } // namespace tessera::tools

@@ -1,4 +1,5 @@
-// tools/inspect/Source.cpp - the kernel's files as the rows of one pane.
+// tools/inspect/Source.cpp - merges the kernel's files into the rows of one
+// pane.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Source.h"
@@ -69,12 +70,12 @@ void SourcePane::add(const language::CompileRequest &request) {
     }
     if (side == 0 || std::any_of(file->rows.begin(), file->rows.end(),
                                  [](const Row &row) { return row.line[1]; }))
-      continue; // two files of one name in one configuration
+      continue; // second file of that name in the configuration
     std::vector<std::string> before;
     for (const Row &row : file->rows)
       before.push_back(row.text);
     std::vector<Row> merged;
-    size_t first = 0, second = 0; // lines so far
+    size_t first = 0, second = 0; // lines merged so far
     for (const LineEdit &edit :
          diffLines(joinedLines(before), joinedLines(lines)).lines) {
       const bool same =

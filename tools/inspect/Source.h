@@ -1,5 +1,5 @@
-// tools/inspect/Source.h - the kernel's files as the rows of one pane, to which
-// all other panes are linked.
+// tools/inspect/Source.h - merges the kernel's files into the rows of one pane,
+// to which all other panes are linked.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,12 +19,14 @@ namespace tessera::tools {
 // The rows of one configuration's lines.
 class SourceRows {
 public:
-  // Row of a line, from 0; -1 where there is none. Of a path the last part is
-  // all that places have.
+  // Returns the row of a line, from 0, or -1. Source locations contain only the
+  // last component of a path, so only that is compared.
   int64_t rowOf(const std::string &file, uint32_t line) const;
-  // The rows of places [["k.py", 31], ...], those that there are, in order.
+  // Returns the rows of locations [["k.py", 31], ...], in order, without
+  // unknown locations.
   Json rowsOf(const Json &places) const;
-  // Of the pane: rows of the other configuration count.
+  // Returns the number of rows of the pane, which includes rows of the other
+  // configuration.
   size_t size() const { return rows; }
 
 private:
@@ -33,19 +35,19 @@ private:
   size_t rows = 0;
 };
 
-// The files of one configuration or of two. Where both have a file by the same
-// name with other text, as of two commits, its rows are those of both: what is
-// the same is there once.
+// The files of one configuration or of two. If both have a file of the same
+// name with different text, as for two commits, its rows are those of both
+// texts, and equal lines appear once.
 class SourcePane {
 public:
-  // Of the first configuration, then of the second.
+  // Adds the files of the first configuration, then those of the second.
   void add(const language::CompileRequest &request);
 
   const SourceRows &side(size_t i) const { return sides.at(i); }
-  // {"text": [...], "file": [...], "line": [...], "change": [...]}, one of each
-  // for a row. A file that is not the only one has a row with its name above
-  // it, line 0. change: "-" of a row that only the first configuration has
-  // where the second has other text, "+" the other way round, else "".
+  // Returns {"text": [...], "file": [...], "line": [...], "change": [...]},
+  // with one element per row. If there are several files, each starts with a
+  // row for its name, line 0. change: "-" for a row that only the first
+  // configuration has, "+" for a row that only the second has, otherwise "".
   Json json() const;
 
 private:
@@ -63,7 +65,8 @@ private:
   std::vector<SourceRows> sides;
 };
 
-// The lines of a text; a last one without line end counts, an empty one not.
+// Returns the lines of a text. A last line without a line end counts, an empty
+// one does not.
 std::vector<std::string> linesOf(std::string_view text);
 
 } // namespace tessera::tools

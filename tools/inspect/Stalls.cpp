@@ -1,5 +1,5 @@
-// tools/inspect/Stalls.cpp - for how long a warp waits before an instruction,
-// and for what: an estimate.
+// tools/inspect/Stalls.cpp - estimates how long a warp waits before each
+// instruction, and why.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Stalls.h"
@@ -20,8 +20,8 @@ using ptx::InstructionClass;
 using ptx::ListedInstruction;
 using ptx::Listing;
 
-// Cycles from issue to the first instruction that can use the result: estimates
-// for an A100, to be compared with published microbenchmarks (arXiv 2208.11174
+// Cycles from issue to the first instruction that can use the result. Estimates
+// for an A100; compare them with published microbenchmarks (arXiv 2208.11174
 // for memory and arithmetic, 2206.02874 for ldmatrix.x4 and mma.m16n8k16).
 constexpr double sharedLatency = 23, matrixLatency = 29, mmaLatency = 33,
                  specialLatency = 20, arithmeticLatency = 4;
@@ -33,7 +33,7 @@ struct Latency {
 
 using Registers = std::vector<std::string>;
 
-// What an instruction reads, writes and keeps in order.
+// Registers that an instruction reads and writes, and its ordering constraints.
 struct Step {
   Registers reads, writes;
   Latency latency{};
@@ -43,8 +43,7 @@ struct Step {
   int commits = 0, waits = -1;          // of cp.async groups
 };
 
-// Adds the registers that an operand names. Texts without declarations have
-// names only.
+// Adds the registers of an operand. A text without declarations has only names.
 void addRegisters(const ptx::Operand &operand, Registers &to) {
   using Kind = ptx::Operand::Kind;
   if (operand.kind == Kind::Register || operand.kind == Kind::Name)
@@ -130,14 +129,15 @@ Step stepOf(const ListedInstruction &instruction,
   return step;
 }
 
-// A warp on its way through the code.
+// Simulates one warp that executes the code.
 class Walk {
 public:
   Walk(const std::vector<Step> &steps, double copyLatency)
       : steps(steps), copyLatency(copyLatency),
         stalls(steps.size(), Stall{0, ""}) {}
 
-  // Instructions first to last, in the best order; what ends them is the last.
+  // Issues the instructions [first, last) in the best order. An instruction
+  // that ends the block is issued last.
   void run(size_t first, size_t last);
   std::vector<Stall> take() { return std::move(stalls); }
 
@@ -155,7 +155,7 @@ private:
   std::vector<Stall> stalls;
   double now = 0, pipeFree = 0; // the next cycle; the tensor core's
   std::map<std::string, Ready> registers;
-  std::deque<double> groups; // when each group of copies is there
+  std::deque<double> groups; // cycle at which each group completes
 };
 
 Walk::Ready Walk::readyOf(const Step &step) const {
@@ -188,13 +188,14 @@ void Walk::issue(size_t index, const Ready &ready) {
     groups.pop_front();
 }
 
-// For each instruction of a block those that must be issued before it.
+// Returns for each instruction of a block the instructions that must be issued
+// before it.
 std::vector<std::vector<size_t>> Walk::orderOf(size_t first,
                                                size_t last) const {
   std::vector<std::vector<size_t>> before(last - first);
   std::map<std::string, size_t> writer;
   std::map<std::string, std::vector<size_t>> readers;
-  std::vector<size_t> accesses; // since the last ordered one, it included
+  std::vector<size_t> accesses; // since the last ordered one, inclusive
   for (size_t i = first; i < last; ++i) {
     const Step &step = steps[i];
     std::vector<size_t> &own = before[i - first];
@@ -231,7 +232,7 @@ void Walk::run(size_t first, size_t last) {
   const auto before = orderOf(first, last);
   std::vector<size_t> missing(last - first);
   std::vector<std::vector<size_t>> after(last - first);
-  std::set<size_t> open; // may be issued, in the order of the text
+  std::set<size_t> open; // ready to issue, in text order
   for (size_t i = first; i < last; ++i) {
     missing[i - first] = before[i - first].size();
     for (const size_t j : before[i - first])
@@ -276,7 +277,7 @@ std::vector<Stall> estimateStalls(const Listing &ptx,
     if (steps[i].ends)
       heads.insert(i + 1);
   Walk walk(steps, gpu->dramLatency);
-  std::set<size_t> repeated; // back edges
+  std::set<size_t> repeated; // back edges taken already
   for (size_t at = 0; at < steps.size();) {
     const auto next = heads.upper_bound(at);
     const size_t end =

@@ -1,5 +1,5 @@
-// tools/inspect/Stalls.h - for how long a warp waits before an instruction, and
-// for what: an estimate.
+// tools/inspect/Stalls.h - estimates how long a warp waits before each
+// instruction, and why.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,14 +16,14 @@ struct Stall {
   const char *reason; // "global memory"; "" where cycles are 0
 };
 
-// For each instruction of the PTX. One warp alone on its
-// scheduler runs every block of instructions in the order that keeps it from
-// waiting longest: whichever operand is there first goes first, as far as
-// registers, memory and barriers allow. Loops are taken a second time, with
-// what the first iteration left under way. Latencies of global memory and rates
-// of tensor cores are those of autotune/model/devices.yaml for the target.
-// Waits of warps for each other (barriers) and for a cache, and what other
-// warps hide, are not in it.
+// Returns an estimate for each instruction of the PTX. One warp, alone on its
+// scheduler, executes each basic block in the order that minimizes waiting: the
+// instruction whose operands are ready first is issued first, within the limits
+// of registers, memory and barriers. Loops run a second time, with the
+// operations that the first iteration left in flight. Latencies of global
+// memory and rates of tensor cores come from autotune/model/devices.yaml for
+// the target. The estimate excludes waits at barriers and for a cache, and
+// latency hiding by other warps.
 std::vector<Stall> estimateStalls(const ptx::Listing &ptx,
                                   const std::string &target);
 

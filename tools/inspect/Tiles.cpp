@@ -1,4 +1,4 @@
-// tools/inspect/Tiles.cpp - the layouts of a kernel's tiles, for drawing.
+// tools/inspect/Tiles.cpp - the layouts of a kernel's tiles, for drawings.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Tiles.h"

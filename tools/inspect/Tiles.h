@@ -1,4 +1,4 @@
-// tools/inspect/Tiles.h - the layouts of a kernel's tiles, for drawing.
+// tools/inspect/Tiles.h - the layouts of a kernel's tiles, for drawings.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,13 +10,13 @@
 
 namespace tessera::tools {
 
-// Of the stage "tiles" (compiler/DescribeTiles.h), each different tile once, in
-// the order of the code:
+// Returns each different tile of the stage "tiles" (compiler/DescribeTiles.h)
+// once, in the order of the code:
 //   {"shape": [64, 32], "element": "f16", "bits": 16,
 //    "bases": {"register": [[0, 1]...], "lane", "warp"} or {"offset"},
 //    "uses": [["tile.dot", source row]...]}
-// The element of a place is the XOR of the bases of the place's set bits; one
-// that is all zeros makes copies.
+// An index (register, lane, warp or offset) holds the element that is the XOR
+// of the bases of its set bits. A zero basis means copies.
 Json tilesJson(const std::string &stage, const SourceRows &source);
 
 } // namespace tessera::tools

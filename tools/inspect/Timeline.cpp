@@ -1,5 +1,5 @@
-// tools/inspect/Timeline.cpp - what an iteration of the main loop does, in
-// order.
+// tools/inspect/Timeline.cpp - lists the operations of an iteration of the main
+// loop, in order.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Timeline.h"
@@ -56,8 +56,8 @@ const ListedLoop *mainLoop(const Listing &ptx) {
   return best;
 }
 
-// Iterations are run until the group is waited for: a wait for all but the
-// latest N groups waits for one that has N behind it.
+// Simulates iterations until a wait covers the group. A wait for all but the
+// latest N groups covers a group after which N others were committed.
 Json groupsOf(const std::vector<std::string> &kinds,
               const std::vector<uint32_t> &left) {
   constexpr size_t mostRounds = 64;

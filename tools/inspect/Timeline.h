@@ -1,4 +1,5 @@
-// tools/inspect/Timeline.h - what an iteration of the main loop does, in order.
+// tools/inspect/Timeline.h - lists the operations of an iteration of the main
+// loop, in order.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,5 +1,5 @@
-// tools/lsp/Analysis.cpp - what the compiler says of a kernel file that is
-// being edited.
+// tools/lsp/Analysis.cpp - diagnostics and types of a kernel file that is being
+// edited.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Analysis.h"
@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  // What a file can cause becomes a finding.
+  // Converts errors that a file can cause to findings.
   template <typename Action>
   void guarded(const Action &action) {
     try {
@@ -81,8 +81,8 @@ private:
     }
   }
 
-  // A function that another of the file calls, or that an instance passes, gets
-  // its types there.
+  // True if another function of the file calls the function or an instance
+  // passes it. Its types then come from there.
   static bool isHelper(const language::Program &program,
                        const language::FunctionDef &function) {
     const std::string &text = program.main().file->text();
@@ -95,7 +95,7 @@ private:
          at = text.find(call, at + 1))
       count += at == 0 ||
                (!std::isalnum(uint8_t(text[at - 1])) && text[at - 1] != '_');
-    return count > 1; // its own definition is one
+    return count > 1; // its definition counts once
   }
 
   language::CompileResult compileOne(const JobOptions &job,
@@ -131,7 +131,7 @@ private:
         value.defined.column = one["defined"].at("column");
       }
       const std::string file = one.at("file");
-      // Of several instances the first says what is shown.
+      // If there are several instances, the values of the first are shown.
       if (known
               .insert({file, value.range.line, value.range.column,
                        value.range.endLine, value.range.endColumn})
@@ -140,7 +140,7 @@ private:
     }
   }
 
-  // Several instances find the same; once is enough.
+  // Removes duplicates: several instances report the same finding.
   void add(Finding finding) {
     // A line that tessera derived from a pattern is not in the edited text.
     if (finding.path == path && finding.range.line > lines) {

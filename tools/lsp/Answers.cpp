@@ -1,5 +1,5 @@
-// tools/lsp/Answers.cpp - what the language server says of a place: hover,
-// definition, completion.
+// tools/lsp/Answers.cpp - answers hover, definition and completion requests for
+// a position.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Server.h"
@@ -119,8 +119,8 @@ Json Server::definition(const Json &params) {
           {"range", rangeJson(file, name)}};
 }
 
-// "tl.math" of "x = tl.math.ex|": what stands before the last dot; none where
-// the cursor does not follow one.
+// Returns the text before the last dot: "tl.math" of "x = tl.math.ex|". Returns
+// nullopt if the cursor does not follow a dot.
 static std::optional<std::string> baseBefore(std::string_view line,
                                              size_t end) {
   while (end > 0 && isWord(line[end - 1]))

@@ -1,5 +1,5 @@
-// tools/lsp/BuiltinDocs.cpp - the builtins of the language, for completion and
-// hover.
+// tools/lsp/BuiltinDocs.cpp - reads the builtins of the language from their
+// page, for completion and hover.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/BuiltinDocs.h"
@@ -11,7 +11,7 @@
 
 namespace tessera::tools::lsp {
 
-// A row is "| `.name(arguments)` | meaning | yes | ...", or for attributes
+// Reads a row "| `.name(arguments)` | meaning | yes | ...", or for attributes
 // "| `x.shape`, `x.dtype` | meaning | yes | ...".
 static void readRow(std::string_view row, std::vector<BuiltinDoc> &docs) {
   const size_t bar = row.find(" | ", 2);
@@ -60,7 +60,7 @@ std::vector<BuiltinDoc> readBuiltins(std::string_view page) {
       continue;
     const size_t before = docs.size();
     readRow(line, docs);
-    // "Those from `exp` to `minimum` are members of `tl.math` too."
+    // Reads "Those from `exp` to `minimum` are members of `tl.math` too."
     for (size_t i = before; i < docs.size(); ++i) {
       math |= docs[i].name == "exp";
       docs[i].isMath = math;

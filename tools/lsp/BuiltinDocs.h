@@ -1,5 +1,5 @@
-// tools/lsp/BuiltinDocs.h - the builtins of the language, for completion and
-// hover.
+// tools/lsp/BuiltinDocs.h - reads the builtins of the language from their page,
+// for completion and hover.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,5 +1,5 @@
-// tools/lsp/Channel.cpp - messages of the Language Server Protocol over
-// descriptors.
+// tools/lsp/Channel.cpp - reads and writes messages of the Language Server
+// Protocol.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Channel.h"
@@ -30,7 +30,7 @@ bool Channel::fill() {
   return true;
 }
 
-// Throws Error. Other headers (Content-Type) are passed over.
+// Returns the length. Ignores other headers (Content-Type). Throws Error.
 static uint64_t lengthIn(std::string_view header) {
   constexpr std::string_view name = "content-length:";
   while (!header.empty()) {

@@ -1,5 +1,5 @@
-// tools/lsp/Layouts.cpp - layouts of a line's tiles, found beside the work of
-// the language server.
+// tools/lsp/Layouts.cpp - computes layouts of a line's tiles in the background
+// of the language server.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Layouts.h"
@@ -14,8 +14,8 @@
 
 namespace tessera::tools::lsp {
 
-// Tiles with one layout stand together: "tile.dot: 64x64 f32", its layout
-// below.
+// Formats tiles. Tiles with the same layout form a group: "tile.dot: 64x64
+// f32", then the layout.
 static std::string written(const std::vector<TileOfLine> &tiles,
                            const std::vector<int64_t> &shape,
                            const std::string &target) {
@@ -48,7 +48,7 @@ std::string Layouts::of(const std::string &path, uint32_t line,
   std::tuple wanted(path, tryReadFile(path).value_or(""), options.target,
                     options.instance);
   if (!tiles.valid() || wanted != made) {
-    // One at a time: waits for what is under way.
+    // Only one compilation runs at a time: waits for the current one.
     if (tiles.valid())
       tiles.wait();
     JobOptions job;

@@ -1,5 +1,5 @@
-// tools/lsp/Layouts.h - layouts of a line's tiles, computed in the background
-// of the language server.
+// tools/lsp/Layouts.h - computes layouts of a line's tiles in the background of
+// the language server.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

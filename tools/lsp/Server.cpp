@@ -1,5 +1,5 @@
 // tools/lsp/Server.cpp - a language server for kernel files: requests,
-// notifications, findings.
+// notifications, diagnostics.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Server.h"
@@ -13,7 +13,7 @@
 namespace tessera::tools::lsp {
 
 namespace {
-// Of JSON-RPC 2.0 and of the protocol.
+// Error codes of JSON-RPC 2.0 and of the protocol.
 enum Code : int {
   ParseError = -32700,
   InvalidRequest = -32600,
@@ -69,7 +69,8 @@ void Server::handle(const std::string &body) {
                      message["method"].is_string();
   const Json id = message.is_object() ? message.value("id", Json()) : Json();
   if (!valid) {
-    // An answer to what the server asked would have no method; it asks nothing.
+    // A message with `result` answers a request of the server. The server sends
+    // no requests, so it ignores such messages.
     if (!message.is_object() || !message.contains("result"))
       send(failure(id, InvalidRequest, "a message without `method`"));
     return;
@@ -164,14 +165,15 @@ void Server::notification(const std::string &method, const Json &params) {
   } else if (method == "textDocument/didClose") {
     close(pathIn(params));
   }
-  // Others, such as $/cancelRequest and $/setTrace, may be passed over.
+  // Ignores other notifications, such as $/cancelRequest and $/setTrace, as the
+  // protocol permits.
 }
 
 void Server::open(const std::string &path, std::string text, bool saved) {
   Document &document = documents[path];
   document.text = std::move(text);
   document.saved = saved;
-  // Others may import from it.
+  // Other open files may import this file, so they are analyzed again.
   for (const auto &[other, ignored] : documents)
     pending.insert(other);
 }
@@ -202,7 +204,7 @@ void Server::analyzeNext() {
   Analysis analysis =
       analyze(path, document.text, wanted, reader, backend.compile);
   publish(document, path, analysis.findings);
-  // While a text has a mistake, what was known before it serves.
+  // Keeps the previous types while the text has errors.
   if (!analysis.values.empty())
     document.analysis = std::move(analysis);
 }
@@ -229,7 +231,7 @@ void Server::publish(Document &document, const std::string &path,
       add(path, {1, 1, 1, 1}, finding,
           finding.path + ":" + std::to_string(finding.range.line) + ": " +
               finding.message);
-    // What lies in another text that is open is that one's own finding.
+    // A finding in another open file is published by the analysis of that file.
     if (finding.path == path || !documents.contains(finding.path))
       add(finding.path, finding.range, finding, finding.message);
   }

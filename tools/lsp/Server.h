@@ -50,8 +50,8 @@ public:
 private:
   struct Document {
     std::string text;
-    bool saved = true; // look at all instances
-    // The last of the analyses that found types.
+    bool saved = true; // analyze all instances
+    // The latest analysis that found types.
     Analysis analysis;
     std::set<std::string> published; // paths with findings
   };
@@ -70,7 +70,7 @@ private:
   void publishFile(const std::string &path, Json diagnostics);
   void log(const std::string &text);
 
-  // The document and the place in it that a request names.
+  // The document and the position that a request names.
   struct Place {
     std::string path;
     Document *document = nullptr;

@@ -1,5 +1,5 @@
-// tools/lsp/Text.cpp - places and files as the Language Server Protocol writes
-// them.
+// tools/lsp/Text.cpp - converts positions and file names to and from the
+// Language Server Protocol.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Text.h"
@@ -9,7 +9,8 @@
 
 namespace tessera::tools::lsp {
 
-// Bytes of the character that begins here, and its units of UTF-16.
+// Returns the number of bytes of the character that begins here, and of its
+// UTF-16 units.
 static std::pair<size_t, uint32_t> nextCharacter(std::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? uint8_t(text[i]) : 0;
@@ -31,7 +32,7 @@ uint32_t characterOf(std::string_view line, uint32_t column) {
   for (size_t at = 0; at < end;) {
     const auto [bytes, units] = nextCharacter(line.substr(at));
     if (at + bytes > end)
-      break; // inside of a character: where it begins
+      break; // within a character: use its start
     at += bytes;
     characters += units;
   }
@@ -71,7 +72,7 @@ Json rangeJson(const SourceFile &file, const SourceRange &range) {
     if (whole.endColumn <= whole.column)
       whole.endColumn = uint32_t(line.size()) + 1;
   }
-  // What others say of a range, as a diagnostic's, need not be in order.
+  // The range of a diagnostic may have its end before its begin.
   if (std::pair(whole.endLine, whole.endColumn) <
       std::pair(whole.line, whole.column))
     whole.endLine = whole.line, whole.endColumn = whole.column;

@@ -13,7 +13,7 @@
 
 namespace tessera::tools::lsp {
 
-// Both count from 0, characters in units of UTF-16.
+// Line and character count from 0; characters are UTF-16 units.
 struct Position {
   uint32_t line = 0;
   uint32_t character = 0;

@@ -28,8 +28,8 @@ private:
 
 // The page of one kind of launch.
 struct KernelLink {
-  std::string page;     // "kernels/rope.html"; empty: there is none
-  std::string why;      // why there is no page
+  std::string page;     // "kernels/rope.html"; empty: missing
+  std::string why;      // reason for a missing page
   std::string file;     // of the kernel
   Json ran, configured; // requests: of the launch, and of the page
 };

@@ -1,4 +1,4 @@
-// tools/sim/LaunchOptions.cpp - what `analyze` and `debug` launch on the
+// tools/sim/LaunchOptions.cpp - opens a launch for `analyze` and `debug` on the
 // simulator.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -44,14 +44,15 @@ DType typeNamed(const std::string &name) {
               "fp8e4nv fp8e5");
 }
 
-// Buffers and parameters of a launch from --arg texts.
+// Collects buffers and parameters of a launch from --arg texts.
 struct Arguments {
   std::deque<std::vector<uint8_t>> &buffers;
   std::vector<sim::Param> &params;
   sim::Memory &memory;
   std::mt19937 random{1};
 
-  // Small numbers of either sign: finite in every floating type.
+  // Fills with small numbers of either sign, which are finite in every
+  // floating-point type.
   void fill(std::span<uint8_t> to, DType type) {
     for (size_t at = 0, bytes = cases::elementBytes(type); at < to.size();
          at += bytes) {
@@ -66,7 +67,7 @@ struct Arguments {
         std::memcpy(&to[at], &bits, 4);
       else if (type == DType::BF16)
         std::memcpy(&to[at], &half, 2);
-      else if (type == DType::FP16) { // 10 bits of fraction, exponents 12 to 14
+      else if (type == DType::FP16) { // 10 fraction bits, exponents 12 to 14
         half =
             static_cast<uint16_t>((half & 0x8000) | 0x3000 | (bits & 0x0bff));
         std::memcpy(&to[at], &half, 2);
@@ -74,7 +75,7 @@ struct Arguments {
     }
   }
 
-  // fp32[1024], fp32[1024]=0, i32=5, fp32=0.5, null
+  // Adds fp32[1024], fp32[1024]=0, i32=5, fp32=0.5 or null.
   void add(const std::string &text) {
     size_t equals = text.find('='), open = text.find('[');
     if (text == "null") {
@@ -89,8 +90,8 @@ struct Arguments {
           number(text.substr(open + 1, close - open - 1), "the length in");
       if (count > (uint64_t{1} << 32))
         throw Error("--arg " + text + " is too large", "4 Gi elements at most");
-      // Aligned as cudaMalloc does, so that sectors and lines are counted alike
-      // in every run.
+      // Aligns as cudaMalloc does, so that every run counts sectors and lines
+      // in the same way.
       const uint64_t bytes = count * cases::elementBytes(type);
       std::vector<uint8_t> &buffer = buffers.emplace_back();
       try {
@@ -156,7 +157,7 @@ cases::SimLaunch fromText(const LaunchOptions &options, OpenedLaunch &opened) {
   Arguments arguments{opened.buffers, launch.params, launch.memory, {}};
   for (const std::string &text : options.args)
     arguments.add(text);
-  // Triton's two pointers to scratch memory at the end may be left out.
+  // The user may omit Triton's two trailing pointers to scratch memory.
   const std::vector<uint32_t> wanted = module.parameterBytes(launch.kernel);
   while (!options.args.empty() && launch.params.size() < wanted.size() &&
          launch.params.size() + 2 >= wanted.size())

@@ -1,4 +1,4 @@
-// tools/sim/LineCounters.cpp - the simulator's counters by source line.
+// tools/sim/LineCounters.cpp - sums the simulator's counters by source line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/LineCounters.h"
@@ -55,8 +55,8 @@ std::string labelOf(const LineRow &row) {
   return row.inlined.empty() ? label : label + " in " + row.inlined;
 }
 
-// A line of source without its indentation, at most as long as a terminal has
-// room for.
+// Returns a line of source without its indentation, shortened to the width of a
+// terminal.
 std::string
 shortText(const LineRow &row,
           const std::map<std::string, std::vector<std::string>> &texts) {

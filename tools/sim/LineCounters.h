@@ -1,4 +1,4 @@
-// tools/sim/LineCounters.h - the simulator's counters by source line.
+// tools/sim/LineCounters.h - sums the simulator's counters by source line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tessera::tools {
 
-// Executed instructions and what they asked of memory.
+// Executed instructions and their memory accesses.
 struct LineCounters {
   uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, conflicts = 0,
            copyWays = 0, copyConflicts = 0, sectors = 0, tensor = 0;
@@ -20,20 +20,20 @@ struct LineCounters {
   void add(const sim::InstructionCount &i);
 };
 
-// One statement: its file and line, and the lines that it was inlined into.
+// A statement: its file and line, and the lines into which it was inlined.
 struct LineRow {
-  std::string file; // last part of the path; empty: of no line
+  std::string file; // last part of the path; empty: no line
   uint32_t line = 0;
   std::string inlined; // "kernel.py:40", of several calls the inmost first
   LineCounters sum;
 };
 
-// "kernel.py:12:4, inlined at kernel.py:40:8" to the row that it counts for.
-// Line 0 is code that the compiler made of several lines: where it was inlined
-// it belongs to the caller's line, else to none.
+// Returns the row for "kernel.py:12:4, inlined at kernel.py:40:8". Line 0 marks
+// code that the compiler generated from several lines. If it was inlined, it
+// counts for the caller's line, otherwise for no line.
 LineRow rowOf(const std::string &source);
 
-// The names of --sort: "line", then the columns of the table.
+// Returns the names for --sort: "line", then the columns of the table.
 const std::vector<std::string> &lineColumns();
 
 // Returns the rows sorted by "line" (files by name, lines by number,

@@ -1,4 +1,4 @@
-// tools/sim/NamedValue.cpp - values of a kernel by their names.
+// tools/sim/NamedValue.cpp - prints values of a kernel by their names.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/NamedValue.h"
@@ -21,7 +21,8 @@ namespace {
 
 const std::string marker = "tessera debug value ";
 
-// The range of a loop or a branch may end with its head.
+// Returns the last line of a statement. The range of a loop or a branch may end
+// with its head, so the body counts too.
 uint32_t lastLine(const Stmt &stmt) {
   const Block *body = nullptr;
   if (const auto *loop = stmt.as<For>())
@@ -37,7 +38,8 @@ uint32_t lastLine(const Stmt &stmt) {
 
 const Stmt *innermost(const Block &block, uint32_t line);
 
-// The statement of one of these blocks that holds the line, else `head`.
+// Returns the statement of one of these blocks that contains the line, or else
+// `head`.
 const Stmt *inside(const Stmt &head,
                    std::initializer_list<const Block *> blocks, uint32_t line) {
   for (const Block *block : blocks)
@@ -47,7 +49,7 @@ const Stmt *inside(const Stmt &head,
 }
 
 const Stmt *innermost(const Block &block, uint32_t line) {
-  // Of several statements on the line, the last.
+  // If the line has several statements, uses the last one.
   for (auto it = block.rbegin(); it != block.rend(); ++it) {
     const Stmt &stmt = **it;
     if (line < stmt.range.line || lastLine(stmt) < line)
@@ -80,8 +82,8 @@ size_t offsetOf(const std::string &text, uint32_t line, uint32_t column) {
   return at + column - 1;
 }
 
-// Behind the last token of the logical line that the statement ends: the range
-// of an expression leaves out the brackets around it.
+// Returns the end of the last token of the logical line that the statement
+// ends. The range of an expression excludes enclosing brackets.
 size_t endOf(const std::shared_ptr<const SourceFile> &file, const Stmt &stmt) {
   const TokenList list = lex(file);
   size_t end = 0;
@@ -134,7 +136,8 @@ std::string withPrints(const std::string &text, const std::string &file,
 
 namespace {
 
-// pid (0, 0, 0) idx (3, 1) tessera debug value 0 fp32[8, 4]: 1.5
+// A printed line: pid (0, 0, 0) idx (3, 1) tessera debug value 0 fp32[8, 4]:
+// 1.5
 struct Line {
   std::vector<int64_t> index, shape;
   size_t expression = 0;
@@ -186,8 +189,8 @@ std::vector<NamedValue> printedValues(
                           std::to_string(program[1]) + ", " +
                           std::to_string(program[2]) + ")";
   struct Printed {
-    Line like; // any
-    // By row-major position, in the order of the executions.
+    Line like; // any line
+    // Texts by row-major index, in the order of the executions.
     std::map<size_t, std::vector<std::string>> elements;
   };
   std::map<size_t, Printed> printed;

@@ -1,5 +1,5 @@
-// tools/sim/Registers.cpp - registers that a watched line wrote, as numbers,
-// tables and tiles.
+// tools/sim/Registers.cpp - prints registers that a watched line wrote as
+// numbers, tables and tiles.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/Registers.h"
@@ -177,7 +177,7 @@ std::string laneTable(const std::vector<Column> &columns, size_t width) {
   }
   std::string result;
   for (size_t first = 0; first < cells.size();) {
-    // As many columns as fit, one at least.
+    // Takes as many columns as fit, at least one.
     std::vector<size_t> widths;
     size_t used = 4;
     for (size_t c = first; c < cells.size(); ++c) {

@@ -1,5 +1,5 @@
-// tools/sim/Registers.h - registers that a watched line wrote, as numbers,
-// tables and tiles.
+// tools/sim/Registers.h - prints registers that a watched line wrote as
+// numbers, tables and tiles.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,34 +14,35 @@
 
 namespace tessera::tools {
 
-// How the bits of a register are read. A register of 32 bits holds two
-// elements of 16 ("fp16x2"), others one.
+// Interpretation of a register's bits. A register of 32 bits holds two elements
+// of 16 bits ("fp16x2") or one element; other registers hold one.
 struct ElementType {
   std::string name; // "fp32", "fp16x2", "i32", "hex", "pred"
   unsigned count = 1;
 };
-// "fp32" and so on; throws Error with the nearest name.
+// Returns the type named "fp32" and so on. Throws Error with the nearest name.
 ElementType elementType(const std::string &name);
-// What the instructions say, else hex.
+// Returns the type that the instructions imply, or else hex.
 ElementType typeOf(const sim::RegisterValue &value);
 
-// Element k of a lane: text for people; JSON numbers (a string for hex, inf and
-// nan).
+// Return element k of a lane: as readable text, or as a JSON number (a string
+// for hex, inf and nan).
 std::string elementText(const ElementType &type,
                         const sim::RegisterValue &value, unsigned lane,
                         unsigned k);
 Json elementJson(const ElementType &type, const sim::RegisterValue &value,
                  unsigned lane, unsigned k);
 
-// A register after an instruction, in one warp.
+// A register of one warp after an instruction.
 struct Column {
   std::string title; // "%f12", with its PTX line where the name stands twice
   ElementType type;
   sim::RegisterValue value;
   uint32_t lanes = 0; // that executed the instruction
 };
-// Lanes down, registers across, as many to a row of tables as `width` allows.
-// "." where a lane did not execute, "?" behind what is uninitialized.
+// Returns tables with a row for each lane and a column for each register, as
+// many columns to a table as `width` allows. "." marks a lane that did not
+// execute; "?" follows an uninitialized value.
 std::string laneTable(const std::vector<Column> &columns, size_t width);
 
 // Assembles a tile from the registers of all warps: warps[w] are the columns of

@@ -1,4 +1,4 @@
-// tools/sim/SassLines.cpp - machine code by the kernel's lines.
+// tools/sim/SassLines.cpp - groups machine code by the kernel's lines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/SassLines.h"
@@ -13,7 +13,8 @@
 namespace tessera::tools {
 namespace {
 
-// "/*0a10*/  LDG.E.128 R4, [R2.64] ;" as "0a10  LDG.E.128 R4, [R2.64]".
+// Returns "0a10  LDG.E.128 R4, [R2.64]" for "/*0a10*/  LDG.E.128 R4, [R2.64]
+// ;".
 std::string instructionText(const std::string &line) {
   const size_t begin = line.find("/*"), end = line.find("*/");
   if (begin == std::string::npos || end == std::string::npos)

@@ -1,4 +1,4 @@
-// tools/sim/SassLines.h - machine code by the kernel's lines.
+// tools/sim/SassLines.h - groups machine code by the kernel's lines.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,15 +11,16 @@
 
 namespace tessera::tools {
 
-// The instructions of one line, wherever they stand in the code.
+// The instructions of one line, from any place in the code.
 struct SassLine {
-  std::string file; // last part of the path; empty: of no line
+  std::string file; // last part of the path; empty: no line
   uint32_t line = 0;
   std::vector<std::string> code; // "0a10  LDG.E.128 R4, [R2.64]", by address
 };
 
-// What nvdisasm -g -c printed, grouped: files by name, lines by number, what
-// has no line at the end. An inlined instruction counts for the helper's line.
+// Groups the output of nvdisasm -g -c: files by name, lines by number, and
+// instructions without a line at the end. An inlined instruction counts for the
+// helper's line.
 std::vector<SassLine> sassLines(std::string_view sass);
 
 // Returns each line with its text, the number of its instructions, and the
