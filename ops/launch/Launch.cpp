@@ -90,7 +90,8 @@ Pointer pointerTo(const at::Tensor &tensor) {
   return pointer;
 }
 
-// Requires at least one tensor argument, which determines the device.
+// Requires a tensor argument, which determines the device, and all arguments if
+// they are given by name.
 const PreparedLaunch &Launch::prepared() {
   if (!kernel)
     kernel = source ? &source->on(device)

@@ -45,7 +45,7 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
   uint32_t address = cell << shift;
   uint32_t info = withReader ? readInfo[cell] : writeInfo[cell];
   uint32_t thread = threadOf(info);
-  // Readers include writers that stored the value that was there already
+  // Readers include earlier writers of the current value
   // (keepWriter).
   bool wrote =
       !withReader || w.program->code[info >> 11].kind == Class::SharedStore;

@@ -114,8 +114,8 @@ std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
 }
 
 // Prints "NAME(PARAMETER, ...)" for each kernel, then its instances or the
-// reason that it cannot be compiled. Fails if a kernel has an error. A kernel
-// in an unsupported language does not count as an error.
+// reason that it cannot be compiled. Throws CompileError if a kernel has an
+// error. A kernel that uses unsupported language features is only listed.
 int list(const language::Program &program) {
   std::vector<Diagnostic> errors;
   for (const language::ListedKernel &kernel : language::listKernels(program)) {
