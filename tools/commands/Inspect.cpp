@@ -1,5 +1,5 @@
 // tools/commands/Inspect.cpp - tessera inspect FILE -i INSTANCE -o page.html:
-// writes a page with a kernel's stages and counters.
+// writes a page that links a kernel's lines with its IR, PTX and SASS.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"

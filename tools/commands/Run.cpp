@@ -1,4 +1,5 @@
-// tools/commands/Run.cpp - tessera run FILE: launches a kernel and times it.
+// tools/commands/Run.cpp - tessera run FILE: launches a kernel on generated or
+// given tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adds {"a": {"b": 1}} as {"a.b": "1"}. Strings are unchanged.
+// Adds {"a": {"b": 1}} as {"a.b": 1}.
 void flatten(const Json &value, const std::string &name, Json &to) {
   if (value.is_object()) {
     for (const auto &[key, member] : value.items())
