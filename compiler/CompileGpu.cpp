@@ -256,8 +256,8 @@ private:
     if (nvdisasm)
       sass = ptx::disassemble(cubin->bytes, *nvdisasm);
     else if (wantsSass)
-      throw Error(cubin ? "there is no nvdisasm to show the SASS with"
-                        : "there is no SASS without ptxas",
+      throw Error(cubin ? "no nvdisasm to show the SASS with"
+                        : "no SASS without ptxas",
                   "install a CUDA toolkit or the triton wheel (scripts/setup "
                   "full), or leave sass out");
     if (wantsReport) {

@@ -160,7 +160,7 @@ int workerMain() {
     case FrameStatus::Closed:
       return 0;
     default:
-      std::fprintf(stderr, "tessera-worker: a request that is no frame\n");
+      std::fprintf(stderr, "tessera-worker: a request that is not a frame\n");
       return 1;
     }
     if (!answer(frame))

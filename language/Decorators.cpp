@@ -144,7 +144,7 @@ private:
           info.signature.parameters[size_t(at)].*mark = true;
       } else {
         report(keyword.range,
-               "`" + keyword.name + "` holds what is no parameter",
+               "`" + keyword.name + "` has a member that is not a parameter",
                "list names of parameters");
       }
     }
@@ -215,7 +215,7 @@ private:
       for (const auto &[name, constant] : config->constexprs)
         if (const KernelParameter *parameter = parameterOf(expr.range, name);
             parameter && !parameter->isConstexpr)
-          report(expr.range, "`" + name + "` is no tl.constexpr",
+          report(expr.range, "`" + name + "` is not a tl.constexpr",
                  "a configuration sets constexprs only");
       info.configs.push_back(*config);
     }
@@ -229,7 +229,7 @@ private:
     for (const Value &item : *items) {
       const auto *name = item.get<std::string>();
       if (!name)
-        return report(expr.range, "`key` holds what is no string",
+        return report(expr.range, "`key` has a member that is not a string",
                       "list names of parameters");
       // As Triton does, ignores names that are not parameters.
       if (info.signature.find(*name) >= 0)

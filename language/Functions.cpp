@@ -314,7 +314,7 @@ static Value makeConfig(const Arguments &arguments,
   for (const auto &[key, value] : positional[0].get<Value::Dict>()->items) {
     const auto *name = key.get<std::string>();
     if (!name)
-      throw ValueProblem{"triton.Config: a name that is no string",
+      throw ValueProblem{"triton.Config: a name that is not a string",
                          "write {\"BM\": 64}"};
     config.constexprs.emplace_back(*name, value);
   }

@@ -67,7 +67,7 @@ HintTypes::Type HintTypes::typeOf(const Signature &signature,
   const bool capital =
       isName(element) && element[0] >= 'A' && element[0] <= 'Z';
   if (!capital)
-    throw Error(quotedName(text) + " is no type",
+    throw Error(quotedName(text) + " is not a type",
                 "write a class such as *fp32:16 or i32, or a capital such as "
                 "*T:16 whose type each instance gives");
   type.variable = element;

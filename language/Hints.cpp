@@ -273,7 +273,7 @@ private:
       if (index < 0)
         unknownParameter(keyword.name);
       if (!signature.parameters[size_t(index)].isConstexpr)
-        throw Error("`" + keyword.name + "` is no tl.constexpr",
+        throw Error("`" + keyword.name + "` is not a tl.constexpr",
                     "a configuration sets constexprs only");
       config.constexprs.emplace_back(keyword.name, value(*keyword.value));
     }
@@ -286,12 +286,12 @@ private:
     if (index < 0)
       unknownParameter(keyword.name);
     if (!signature.parameters[size_t(index)].isConstexpr)
-      throw Error("`" + keyword.name + "` is no tl.constexpr",
+      throw Error("`" + keyword.name + "` is not a tl.constexpr",
                   "a space has constexprs only");
     const Value list = value(*keyword.value);
     const std::vector<Value> *items = list.sequence();
     if (!items || items->empty())
-      throw Error("`" + keyword.name + "` is no list of values",
+      throw Error("`" + keyword.name + "` is not a list of values",
                   "write " + keyword.name + "=[16, 32, 64]");
     return *items;
   }

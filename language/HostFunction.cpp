@@ -85,7 +85,7 @@ private:
     } else if (stmt.is<Raise>()) {
       refuse("raises an exception");
     } else if (!stmt.is<Pass>()) {
-      refuse("holds a statement that is no arithmetic");
+      refuse("holds a statement that is not arithmetic");
     }
   }
 

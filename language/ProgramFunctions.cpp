@@ -55,7 +55,7 @@ Program::function(const Value::KernelFunction &wanted) const {
   if (path.empty())
     throw ArgumentError(
         "the function `" + wanted.name + "` is passed from `" + wanted.file +
-            "`, and there is no such kernel file",
+            "`, and that kernel file does not exist",
         "name the file from the folder of " + main +
             " or from the current folder, or import the function "
             "there and pass its name alone");

@@ -141,11 +141,11 @@ void Program::Impl::resolve(LoadedModule &loaded, Binding &binding) {
       DiagnosticId::ImportFailed, loaded.module->file, import.range,
       import.module.empty()
           ? "a kernel file can only be imported from by name"
-          : "there is no kernel file for `" + std::string(import.level, '.') +
+          : "no kernel file for `" + std::string(import.level, '.') +
                 import.module + "`",
       import.module.empty()
           ? "write from ." + import.name + " import NAME"
-          : "imports are looked up beside the file that imports: there is no "
+          : "imports are looked up beside the file that imports: no "
             "regular file `" +
                 relativePath(import.module) + "` there");
 }

@@ -42,7 +42,7 @@ static Argument argumentFromJson(const Json &json) {
   result.type = member<std::string>(json, "type", place);
   auto argClass = ArgClass::parse(result.type);
   if (!argClass || argClass->str() != result.type)
-    throw Error(place + ": `" + result.type + "` is no argument class",
+    throw Error(place + ": `" + result.type + "` is not an argument class",
                 "write \"*fp32:16\", \"i32\" and the like");
   result.kind = argClass->pointer                   ? ArgKind::Pointer
                 : isFloatElement(argClass->element) ? ArgKind::Float
@@ -185,7 +185,7 @@ CompileRequest CompileRequest::fromJson(std::string_view text) {
   });
   readArray(json, "emit", requestName, [&](const Json &element) {
     if (!element.is_string())
-      throw Error(requestName + ": `emit` holds what is no text",
+      throw Error(requestName + ": `emit` has a member that is not a text",
                   "list names of stages");
     result.emit.push_back(element.get<std::string>());
   });

@@ -104,7 +104,7 @@ static Argument constexprArgument(const KernelParameter &parameter,
     const std::string hint = nearestTypeHint(named->path);
     throw Error("argument `" + parameter.name + "` is " +
                     quotedName(named->path) +
-                    ", which is no value that a constexpr can have",
+                    ", which is not a value that a constexpr can have",
                 hint.empty() ? "pass a number, a bool, a string, a dtype such "
                                "as tl.float32, None or a tuple"
                              : hint);
@@ -143,7 +143,7 @@ static Argument specializePointer(const KernelParameter &parameter,
   if (!findElement(pointer.element))
     throw Error(
         "argument `" + parameter.name + "` points to `" + pointer.element +
-            "`, which is no element type",
+            "`, which is not an element type",
         nearestNameHint(pointer.element, elementTypeNames(), "element types"));
   if (parameter.isConstexpr)
     throw Error("argument `" + parameter.name +
@@ -250,7 +250,7 @@ Argument argumentFromValue(const KernelParameter &parameter,
     element.remove_prefix(element.starts_with('*') ? 1 : 0);
     element = element.substr(0, element.find(':'));
     throw Error("argument `" + parameter.name + "`: \"" + *text +
-                    "\" is no type of an argument",
+                    "\" is not a type of an argument",
                 findElement(element)
                     ? std::string("write \"*fp32:16\" for pointers and "
                                   "\"i32:16\" for integers; 16 is the only "

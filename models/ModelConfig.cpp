@@ -186,7 +186,7 @@ void validate(const ModelConfig &c) {
   requirePositive("model.d_v", c.valueDim);
   requirePositive("model.mlp_dim", c.mlpDim);
   if (c.heads % c.kvHeads != 0)
-    throw Error(fmt::format("model.n_heads ({}) is no multiple of "
+    throw Error(fmt::format("model.n_heads ({}) is not a multiple of "
                             "model.n_kv_groups ({})",
                             c.heads, c.kvHeads),
                 "every key/value head serves the same number of query heads");

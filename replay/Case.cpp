@@ -82,7 +82,7 @@ std::string shown(const Json &value) {
 void checkNames(const Json &object, const std::vector<std::string> &known,
                 const std::string &what) {
   if (!object.is_object())
-    throw Error(what + " is no JSON object", "write {\"key\": value, ...}");
+    throw Error(what + " is not a JSON object", "write {\"key\": value, ...}");
   for (const auto &item : object.items()) {
     if (std::find(known.begin(), known.end(), item.key()) != known.end())
       continue;
@@ -244,11 +244,11 @@ const CaseArgument &pointerNamed(const Case &recorded, const std::string &name,
   const CaseArgument *argument = recorded.find(name);
   if (!argument)
     throw Error(
-        what + " names `" + name + "`, which is no argument",
+        what + " names `" + name + "`, which is not an argument",
         nearestNameHint(name, namesOf(recorded.arguments, &CaseArgument::name),
                         "arguments"));
   if (argument->kind != ArgumentKind::Pointer)
-    throw Error(what + " names `" + name + "`, which is no pointer",
+    throw Error(what + " names `" + name + "`, which is not a pointer",
                 "name an argument whose kind is pointer");
   return *argument;
 }
@@ -274,7 +274,7 @@ CompareMode readMode(const Case &recorded, const Json &json,
   }
   const auto found = std::find(modes.begin(), modes.end(), name);
   if (found == modes.end())
-    throw Error(what + " is " + shown(json) + ", which is no way to compare",
+    throw Error(what + " is " + shown(json) + ", which is not a way to compare",
                 nearestNameHint(name, modes, "modes"));
   mode.kind = CompareMode::Kind(found - modes.begin());
   if (mode.kind == CompareMode::Kind::Ties) {
@@ -325,7 +325,7 @@ static CaseWork readWork(const Json &json, const std::string &what) {
 
 static Constexprs readConstexprs(const Json &json, const std::string &what) {
   if (!json.is_object())
-    throw Error(what + " is no object", "write {\"BLOCK\": 64}");
+    throw Error(what + " is not an object", "write {\"BLOCK\": 64}");
   Constexprs result;
   for (const auto &item : json.items())
     result[item.key()] =
@@ -389,7 +389,7 @@ Case readCase(std::string_view text, const std::string &name) {
   }
   if (json.contains("written")) {
     if (!json["written"].is_array())
-      throw Error(name + ": `written` is no list", "write [\"OUT\"]");
+      throw Error(name + ": `written` is not a list", "write [\"OUT\"]");
     for (const Json &entry : json["written"]) {
       if (!entry.is_string())
         throw Error(name + ": `written` holds " + shown(entry),
@@ -400,7 +400,7 @@ Case readCase(std::string_view text, const std::string &name) {
   }
   if (json.contains("compare") && !json["compare"].is_null()) {
     if (!json["compare"].is_object())
-      throw Error(name + ": `compare` is no object",
+      throw Error(name + ": `compare` is not an object",
                   "write {\"OUT\": \"unordered\"}");
     for (const auto &item : json["compare"].items()) {
       pointerNamed(recorded, item.key(), name + ": compare");

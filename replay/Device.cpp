@@ -134,7 +134,7 @@ const std::vector<DeviceKind> &deviceTable() {
            throw Error("a GPU runs the kernel of the case, not --ptx",
                        "run PTX with --device sim:sm_80");
          if (name != "cuda")
-           throw Error("there is no device `" + name + "` for cases",
+           throw Error("no device `" + name + "` for cases",
                        "write --device cuda, and choose the GPU by "
                        "CUDA_VISIBLE_DEVICES");
          try {
@@ -155,7 +155,7 @@ std::unique_ptr<Device> openDevice(const std::string &name,
   for (const DeviceKind &kind : deviceTable())
     if (prefix == kind.prefix)
       return kind.open(name, options);
-  throw Error("there is no device `" + name + "`",
+  throw Error("no device `" + name + "`",
               nearestNameHint(prefix,
                               namesOf(deviceTable(), &DeviceKind::prefix),
                               "devices"));

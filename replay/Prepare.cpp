@@ -138,9 +138,10 @@ ConstexprValue argumentAsConstexpr(const CaseArgument &argument) {
     if (const auto *number = std::get_if<double>(&*argument.value))
       return *number;
   }
-  throw Error("argument `" + argument.name +
-                  "` is no number, and the kernel's parameter a tl.constexpr",
-              "list it among the constexprs");
+  throw Error(
+      "argument `" + argument.name +
+          "` is not a number, and the kernel's parameter a tl.constexpr",
+      "list it among the constexprs");
 }
 
 ConstexprValue defaultOf(const language::KernelParameter &parameter) {
@@ -164,7 +165,7 @@ void rejectUnknown(const Case &recorded,
       namesOf(parameters, &language::KernelParameter::name);
   auto check = [&](const std::string &name, const std::string &what) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(what + " `" + name + "` is no parameter of kernel `" +
+      throw Error(what + " `" + name + "` is not a parameter of kernel `" +
                       recorded.kernel + "`",
                   nearestNameHint(name, known, "parameters"));
   };

@@ -160,7 +160,7 @@ std::string askPtxasVersion(const fs::path &path) {
                             : said.status.ok()
                                 ? "it does not say a version of ptxas"
                                 : "it ends with " + said.status.text();
-    throw Error(path.string() + " is no ptxas: " + why +
+    throw Error(path.string() + " is not a ptxas: " + why +
                     " when asked --version",
                 "set TESSERA_PTXAS to the ptxas of CUDA 12.8 or newer, or "
                 "unset it");
@@ -192,7 +192,7 @@ std::optional<Ptxas> findPtxas(const fs::path &versions, std::string *why) {
     return std::nullopt;
   } else if (!set.empty()) {
     if (!isProgram(set))
-      throw Error("TESSERA_PTXAS=" + set + " is no program", hint);
+      throw Error("TESSERA_PTXAS=" + set + " is not a program", hint);
     Ptxas ptxas = {set, versionOf(set, versions)};
     if (ptxas.ptxVersion() < wantedPtx)
       throw Error("TESSERA_PTXAS=" + set + " is version " + ptxas.version +
@@ -221,7 +221,7 @@ std::optional<Ptxas> findPtxas(const fs::path &versions, std::string *why) {
     }
   }
   if (why)
-    *why = looked.empty() ? "there is no ptxas in PATH, CUDA_HOME, "
+    *why = looked.empty() ? "no ptxas in PATH, CUDA_HOME, "
                             "/usr/local/cuda or the wheels"
                           : looked;
   return std::nullopt;

@@ -55,7 +55,7 @@ GpuTarget GpuTarget::parse(std::string_view text) {
   for (const std::string &name : names())
     list += (list.empty() ? "" : ", ") + name;
   if (text == "sm_90a")
-    throw Error("there is no code for sm_90a yet",
+    throw Error("no code for sm_90a yet",
                 "sm_90 runs on the same devices; known: " + list);
   throw Error("`" + std::string(text) + "` is not a GPU target",
               "known: " + list);

@@ -35,7 +35,7 @@ MappedFile::MappedFile(const std::filesystem::path &path, Use use) {
     throw Error("cannot read " + path.string() + ": " + errnoText(errno),
                 hintForOpen(errno, "check the path"));
   if (!S_ISREG(info.st_mode))
-    throw Error(path.string() + " is no regular file", "check the path");
+    throw Error(path.string() + " is not a regular file", "check the path");
   if (info.st_size == 0)
     return; // nothing to map
   void *const memory = ::mmap(nullptr, size_t(info.st_size), PROT_READ,

@@ -68,7 +68,7 @@ StoredPlace locate(const std::string &file, const std::string &name,
   for (const Json &dimension : entry["shape"]) {
     uint64_t length = 0;
     if (!readSize(dimension, length) || length > INT64_MAX)
-      damaged(file, what + " has a shape that is no list of sizes");
+      damaged(file, what + " has a shape that is not a list of sizes");
     place.shape.push_back(int64_t(length));
     bytes *= length;
     // An empty tensor may have huge dimensions in addition to the 0.
@@ -115,9 +115,9 @@ std::map<std::string, StoredPlace> locateTensors(std::string_view bytes,
                       std::to_string(bytes.size()));
   const Json header = parseShallowJson(bytes.substr(prefixBytes, length));
   if (header.is_discarded())
-    damaged(name, "the header is no JSON");
+    damaged(name, "the header is not JSON");
   if (!header.is_object())
-    damaged(name, "the header is no JSON object");
+    damaged(name, "the header is not a JSON object");
   const size_t start = prefixBytes + length;
   std::map<std::string, StoredPlace> tensors;
   for (const auto &item : header.items())

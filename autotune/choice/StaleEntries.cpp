@@ -70,7 +70,7 @@ std::vector<StaleEntry> staleEntries(const TuneTable &table) {
                   .first;
     const std::optional<std::string> &hash = known->second;
     if (hash && *hash != entry.key.textHash)
-      stale.push_back({entry.key, hash->empty() ? "there is no such kernel"
+      stale.push_back({entry.key, hash->empty() ? "no such kernel"
                                                 : "the kernel has changed"});
   }
   return stale;

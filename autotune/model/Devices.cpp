@@ -55,15 +55,14 @@ public:
 private:
   YAML::Node list(const YAML::Node &node) const {
     if (!node.IsSequence() || node.size() == 0)
-      fail(node, "this is no list", "write a dash before each member");
+      fail(node, "this is not a list", "write a dash before each member");
     return node;
   }
 
   void useSource(const YAML::Node &node) {
     const std::string id = text(node);
     if (!sources.contains(id))
-      fail(node, "there is no source `" + shown(id) + "`",
-           "add it under `sources`");
+      fail(node, "no source `" + shown(id) + "`", "add it under `sources`");
     used.insert(id);
   }
 
@@ -131,7 +130,7 @@ private:
   uint32_t whole(const Members &members, const std::string &name,
                  double value) const {
     if (value != double(uint32_t(value)))
-      fail(members.at(name), "`" + name + "` is no whole number of 32 bits",
+      fail(members.at(name), "`" + name + "` is not a whole number of 32 bits",
            "write a whole number");
     return uint32_t(value);
   }
@@ -157,8 +156,7 @@ private:
     const std::string target = text(members.at("target"));
     const auto found = architectures.find(target);
     if (found == architectures.end())
-      fail(members.at("target"),
-           "there is no architecture `" + shown(target) + "`",
+      fail(members.at("target"), "no architecture `" + shown(target) + "`",
            "add it under `architectures`");
     const sim::Device &sm = found->second.rates;
     rates.target = sm.target;

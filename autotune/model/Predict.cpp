@@ -129,7 +129,7 @@ private:
         continue;
       }
       if (found.empty())
-        throw Error("the kernel's own choice: " + problem);
+        throw Error("the kernel's default configuration: " + problem);
       report.excluded.push_back({candidate.use, problem,
                                  commandFor(job, launch, candidate.grid,
                                             report.excluded.size(), problem)});
@@ -201,13 +201,14 @@ private:
         ", limited by " + found[chosen].prediction.limit + ", " +
         blocksOf(found[chosen].prediction) + found[chosen].floor;
     if (best == 0)
-      return "the kernel's own choice is predicted to be the fastest of " +
+      return "the kernel's default configuration is predicted to be the "
+             "fastest of " +
              std::to_string(found.size()) + limited;
     if (chosen == 0)
-      return "the kernel's own choice" + limited + "; " +
+      return "the kernel's default configuration" + limited + "; " +
              describe(found[best].use) + " is predicted to be " + times(gain) +
              " as fast, too little to trust";
-    return times(gain) + " as fast as the kernel's own choice (" +
+    return times(gain) + " as fast as the kernel's default configuration (" +
            blocksOf(found[0].prediction) + "), predicted" + limited;
   }
 

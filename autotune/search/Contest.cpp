@@ -134,13 +134,13 @@ std::string Contest::why(size_t timed, size_t best, bool wins) const {
   if (timed == 1)
     return "the only candidate that was timed";
   if (best == 0)
-    return "the kernel's own choice is the fastest " + of;
+    return "the kernel's default configuration is the fastest " + of;
   const double gain = at(0).sample.median / at(best).sample.median - 1;
   if (wins)
     return "the fastest " + of + ", " + percent(gain) +
-           " faster than the kernel's own choice";
-  return "the kernel's own choice; " + describe(*at(best).use) + " was " +
-         percent(gain) + " faster, within the spread";
+           " faster than the kernel's default configuration";
+  return "the kernel's default configuration; " + describe(*at(best).use) +
+         " was " + percent(gain) + " faster, within the spread";
 }
 
 } // namespace tessera::tune

@@ -26,7 +26,7 @@ static Times parse(const std::string &text, const std::string &name) {
   Times times;
   const Json entries = member<Json>(json, "times", name);
   if (!entries.is_object())
-    throw Error(name + ": `times` is no object", "tune without --resume");
+    throw Error(name + ": `times` is not an object", "tune without --resume");
   for (const auto &item : entries.items()) {
     const std::string what = name + ": " + item.key();
     const Json &entry = item.value();

@@ -50,9 +50,9 @@ JobReport Run::runJob() {
   report.key = job.key;
   report.candidates = job.space.candidates.size();
   if (job.space.candidates.empty()) {
-    report.error = "there is no configuration to try";
+    report.error = "no configuration to try";
     if (!job.space.leftOut.empty())
-      report.error = "the kernel's own choice " +
+      report.error = "the kernel's default configuration " +
                      describe(job.space.leftOut[0].first) + ": " +
                      job.space.leftOut[0].second;
     return report;

@@ -40,7 +40,8 @@ public:
       table.provenance = provenance(made->second);
     const YAML::Node entries = need(root, members, "entries");
     if (!entries.IsSequence())
-      fail(entries, "`entries` is no list", "write a dash before each entry");
+      fail(entries, "`entries` is not a list",
+           "write a dash before each entry");
     std::map<TuneKey, YAML::Mark> seen;
     for (const YAML::Node &node : entries) {
       TuneEntry entry = this->entry(node);
@@ -89,7 +90,7 @@ private:
     if (const auto real = numberFromText<double>(plain);
         real && std::isfinite(*real))
       return *real;
-    fail(node, "`" + shown(plain) + "` is no value of a constexpr",
+    fail(node, "`" + shown(plain) + "` is not a value of a constexpr",
          "write a finite number, true, false, null, a dtype such as "
          "tl.float32, or a text in double quotes");
   }
@@ -173,7 +174,7 @@ private:
     entry.key.textHash = text(members.at("text"));
     entry.key.bucket = integer(members.at("sequence"));
     if (!members.at("dtypes").IsSequence())
-      fail(members.at("dtypes"), "`dtypes` is no list", "write [bf16, i32]");
+      fail(members.at("dtypes"), "`dtypes` is not a list", "write [bf16, i32]");
     for (const YAML::Node &type : members.at("dtypes"))
       entry.key.dtypes.push_back(text(type));
     entry.key.constexprs = constexprs(

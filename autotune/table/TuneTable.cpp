@@ -63,7 +63,7 @@ void checkText(const std::string &text, const char *what, bool mayBeEmpty) {
   if (text.empty() && !mayBeEmpty)
     refuse(std::string(what) + " is empty", "give one");
   if (!isPlainText(text))
-    refuse(std::string(what) + " is no line of text",
+    refuse(std::string(what) + " is not a line of text",
            "write UTF-8 without control characters, at most " +
                std::to_string(longestText) + " bytes");
 }
@@ -75,7 +75,7 @@ void checkConstexprs(const Constexprs &constexprs) {
              "use the kernel's own names");
     if (const double *number = std::get_if<double>(&value);
         number && !std::isfinite(*number))
-      refuse("the constexpr `" + name + "` is no finite number",
+      refuse("the constexpr `" + name + "` is not a finite number",
              "write its value");
     if (const auto *text = std::get_if<std::string>(&value))
       checkText(*text, ("the constexpr `" + name + "`").c_str(), true);
@@ -95,7 +95,7 @@ void checkChoice(const TuneChoice &choice) {
 void checkTime(double time, const char *what, bool mayBeZero) {
   if (!std::isfinite(time) || time < 0 || time > 1e12 ||
       (time == 0 && !mayBeZero))
-    refuse(std::string(what) + " is no time in microseconds",
+    refuse(std::string(what) + " is not a time in microseconds",
            mayBeZero ? "write a number from 0 to 1e12"
                      : "write a number above 0, at most 1e12");
 }
@@ -109,18 +109,18 @@ void checkKey(const TuneKey &key) {
            "write FILE:FUNCTION, as in "
            "kernels/nsa/select_fwd.py:select_fwd");
   if (!isTextHash(key.textHash))
-    refuse("`" + key.textHash + "` is no hash of a kernel's text",
+    refuse("`" + key.textHash + "` is not a hash of a kernel's text",
            "it has 32 hexadecimal digits");
   for (const std::string &type : key.dtypes)
     if (type != "none" &&
         (!dtypeFromText(type) || dtypeName(*dtypeFromText(type)) != type))
-      refuse("`" + type + "` is no type of elements",
+      refuse("`" + type + "` is not a type of elements",
              "write bf16, fp32, i32 and the like, or none");
   checkConstexprs(key.constexprs);
   if (key.bucket < 0 || key.bucket > longestSequence ||
       key.bucket != bucketOf(key.bucket))
     refuse("the sequence length " + std::to_string(key.bucket) +
-               " is no bucket",
+               " is not a bucket",
            "write a power of two, or 0 for launches of unknown length");
 }
 
@@ -206,9 +206,9 @@ void TuneTable::set(TuneEntry entry) {
     refuse("a runner-up's time without a runner-up",
            "say which configuration it is");
   if (!std::isfinite(entry.spread) || entry.spread < 0 || entry.spread > 1e6)
-    refuse("the spread is no number above 0", "write 0.01 for 1%");
+    refuse("the spread is not a number above 0", "write 0.01 for 1%");
   if (!isDate(entry.date))
-    refuse("`" + entry.date + "` is no date", "write it as in 2026-01-31");
+    refuse("`" + entry.date + "` is not a date", "write it as in 2026-01-31");
   checkText(entry.why, "the reason", true);
   for (double *number :
        {&entry.timeUs, &entry.defaultUs, &entry.runnerUpUs, &entry.spread})

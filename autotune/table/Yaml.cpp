@@ -76,7 +76,7 @@ YamlReader::map(const YAML::Node &node, const std::string &what,
   Members members;
   for (const auto &item : node) {
     if (!item.first.IsScalar())
-      fail(item.first, "a name in " + what + " is no text",
+      fail(item.first, "a name in " + what + " is not text",
            "write NAME: VALUE");
     const std::string &key = item.first.Scalar();
     if (!known.empty() &&
@@ -102,7 +102,7 @@ YAML::Node YamlReader::need(const YAML::Node &node, const Members &members,
 
 std::string YamlReader::text(const YAML::Node &node) const {
   if (!node.IsScalar() || !isPlainText(node.Scalar()))
-    fail(node, "this is no line of text", "write one line, in quotes");
+    fail(node, "this is not a line of text", "write one line, in quotes");
   return node.Scalar();
 }
 
@@ -110,7 +110,7 @@ int64_t YamlReader::integer(const YAML::Node &node) const {
   const auto value =
       node.IsScalar() ? numberFromText<int64_t>(node.Scalar()) : std::nullopt;
   if (!value)
-    fail(node, "this is no whole number of 64 bits", "write a number");
+    fail(node, "this is not a whole number of 64 bits", "write a number");
   return *value;
 }
 
@@ -118,7 +118,7 @@ double YamlReader::number(const YAML::Node &node) const {
   const auto value =
       node.IsScalar() ? numberFromText<double>(node.Scalar()) : std::nullopt;
   if (!value || !std::isfinite(*value))
-    fail(node, "this is no finite number", "write a number such as 12.5");
+    fail(node, "this is not a finite number", "write a number such as 12.5");
   return *value;
 }
 

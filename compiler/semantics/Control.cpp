@@ -100,7 +100,8 @@ static std::string oneTypeHint(const Value &a, const Value &b) {
   const Tensor *x = a.tensor(), *y = b.tensor();
   if (!x || !y)
     return a.isNone() || b.isNone()
-               ? "give it a value of one type in both, None has none"
+               ? "give it a value of one type in both; None does not have a "
+                 "type"
                : "give both the same form, or use another name";
   if (x->type.shape != y->type.shape)
     return "give both the shape " +

@@ -117,7 +117,7 @@ Value Lowering::selectParts(const Tensor &condition, const Value &yes,
     auto shaped = dyn_cast<RankedTensorType>(a[i].getType());
     if (!shaped || shaped.getShape() != ArrayRef<int64_t>(condition.type.shape))
       emit.fail(DiagnosticId::NotSupported,
-                "a value that is no element depends on an element of "
+                "a value that is not an element depends on an element of "
                 "tl.map_elementwise",
                 "keep block pointers and blocks out of the function");
     a[i] = arith::SelectOp::create(emit.builder, emit.location(),

@@ -72,7 +72,7 @@ static std::string valueHint(const Value &value) {
   if (value.tupleValues())
     return "index a tuple to get one of its values: t[0]";
   if (auto *constant = value.constant(); constant && constant->isString())
-    return "a text is no number: a constexpr takes a value, as in N=64";
+    return "a text is not a number: a constexpr takes a value, as in N=64";
   if (value.as<FunctionRef>() || value.as<BuiltinRef>())
     return "call the function: write its arguments in parentheses";
   if (value.isNone())

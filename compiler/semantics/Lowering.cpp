@@ -134,11 +134,11 @@ Value Lowering::fromSyntax(const language::Value &value,
       return member(named->path.substr(0, dot), named->path.substr(dot + 1),
                     range);
     fail(DiagnosticId::NotSupported, range,
-         "another name for `" + named->path + "` is no value of a kernel",
+         "another name for `" + named->path + "` is not a value of a kernel",
          "write `" + named->path + "` itself");
   }
   fail(DiagnosticId::NotSupported, range,
-       "a " + value.kindName() + " is no value of a kernel",
+       "a " + value.kindName() + " is not a value of a kernel",
        "kernels know numbers, bools, strings, types, None and tuples of them");
 }
 

@@ -188,8 +188,7 @@ void Lowering::failUnknownMember(const std::string &module,
   if (hint.empty())
     hint = "docs/language/builtins.md lists what there is";
   fail(DiagnosticId::NotSupported, range,
-       "there is no `" + module + "." + name + "`, or it is not supported yet",
-       hint);
+       "no `" + module + "." + name + "`, or it is not supported yet", hint);
 }
 
 Value Lowering::member(const std::string &parent, const std::string &name,

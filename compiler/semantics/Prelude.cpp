@@ -136,7 +136,7 @@ def unsqueeze(x, dim: tl.constexpr):
 def squeeze(x, dim: tl.constexpr):
     RANK: tl.constexpr = len(x.shape)
     AT: tl.constexpr = dim + RANK if dim < 0 else dim
-    tl.static_assert(0 <= AT and AT < RANK, "tl.squeeze: there is no such dimension")
+    tl.static_assert(0 <= AT and AT < RANK, "tl.squeeze: no such dimension")
     tl.static_assert(x.shape[AT] == 1, "tl.squeeze removes a dimension of size 1")
     if RANK == 1:
         y = x.item()

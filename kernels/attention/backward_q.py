@@ -58,7 +58,7 @@ class QueryRows(NamedTuple):
     q: tl.tensor        # [BM, DP]
     q2: tl.tensor       # [BM, DT], or 0.0 where the first slice holds all columns
     do: tl.tensor       # [BM, EP]
-    learned: tl.tensor  # [BM, 1] the learned number, or 0.0 where there is no such number
+    learned: tl.tensor  # [BM, 1] the learned number, or 0.0 without one
     total: tl.tensor    # [BM] log_denominator
     share: tl.tensor    # [BM] of the sink in the denominator, or 0.0 without a sink
     delta: tl.tensor    # [BM]

@@ -78,7 +78,7 @@ def linear_loss_fwd(H, W, TARGETS, STATE, N, V, span, sh, sw, D: tl.constexpr, B
 def linear_loss_sum(STATE, TARGETS, LSE, LOSS, N, V, splits, ignore, BC: tl.constexpr):
     """BC rows: lse and loss from what `splits` programs of linear_loss_fwd found, in ascending order of columns.
 
-    A target that is `ignore` has the loss 0, another one that is no column has NaN."""
+    A target that is `ignore` has the loss 0, another one outside of the columns has NaN."""
     first = tl.program_id(0).to(tl.int64) * BC
     at = tl.arange(0, BC)
     live = at < tl.minimum(BC, N - tl.program_id(0) * BC)

@@ -135,7 +135,7 @@ def compress_pair_bwd_dx(KOUT, VOUT, WK, WV, DK, DV, CU, CU_CMP, nseq, skot, sko
 @triton.jit(do_not_specialize=["nseq"])
 def compress_bwd_dw(X, DOUT, PART, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, BC: tl.constexpr):
-    """Partial dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:]; zeros where there is no block."""
+    """Partial dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:]; zeros without a block."""
     b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     head = tl.program_id(1).to(tl.int64)
     start = tl.load(CU + b)

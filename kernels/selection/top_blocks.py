@@ -46,6 +46,6 @@ def best_places(best, TOP: tl.constexpr, W: tl.constexpr):
 
 @triton.jit
 def store_places(out, place, live, SIZE: tl.constexpr, TOP: tl.constexpr, W: tl.constexpr):
-    """Stores place // SIZE for the first TOP columns of place [BT, W] at out [BT], and -1 where there is no place, for live rows."""
+    """Stores place // SIZE for the first TOP columns of place [BT, W] at out [BT], and -1 for a missing place, for live rows."""
     slot = tl.arange(0, W)
     tl.store(out[:, None] + slot[None, :], tl.where(place == 2147483647, -1, place // SIZE), mask=live[:, None] & (slot < TOP)[None, :])

@@ -18,8 +18,7 @@ namespace allocator = c10::cuda::CUDACachingAllocator;
 
 c10::DeviceIndex indexOf(int gpu) {
   const int count = c10::cuda::device_count_ensure_non_zero();
-  TORCH_CHECK(gpu >= 0 && gpu < count, "there is no GPU ", gpu, "; torch sees ",
-              count);
+  TORCH_CHECK(gpu >= 0 && gpu < count, "no GPU ", gpu, "; torch sees ", count);
   return c10::DeviceIndex(gpu);
 }
 

@@ -57,7 +57,8 @@ CudaPluginState loadCudaPlugin(const std::filesystem::path &file) {
   const auto open = reinterpret_cast<decltype(&tessera_torch_cuda_plugin)>(
       ::dlsym(library, "tessera_torch_cuda_plugin"));
   if (!open)
-    return missing(file.string() + " is no CUDA part of tessera's torch ops");
+    return missing(file.string() +
+                   " is not a CUDA part of tessera's torch ops");
   const CudaPlugin *plugin = open(CudaPlugin::version);
   if (!plugin)
     return missing(file.string() + " is of another version of tessera");

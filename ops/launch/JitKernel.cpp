@@ -93,7 +93,7 @@ const JitKernel &kernelOf(const char *op, int64_t number,
   LaunchKey key;
   key.add(uint64_t(number));
   const JitKernel *kernel = table().find(key.view());
-  TESSERA_CHECK(kernel, op, "there is no kernel ", number,
+  TESSERA_CHECK(kernel, op, "no kernel ", number,
                 "; pass what tessera_internal::jit_kernel gave");
   const auto letters = [&](char letter) {
     return size_t(

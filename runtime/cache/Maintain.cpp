@@ -23,7 +23,7 @@ static CacheEntry describe(const CacheFile &file, const timespec &now) {
   auto key = keyOfEntry(file.path);
   std::optional<Artifact> artifact;
   if (!key)
-    entry.reason = "its name is no key";
+    entry.reason = "its name is not a key";
   else
     artifact = readEntry(file.path, *key, entry.reason);
   if (!artifact) {

@@ -104,7 +104,7 @@ std::vector<StageOverride> readOverrides(const fs::path &overrides,
                                          const CompileRequest &request) {
   std::error_code ignored;
   if (!fs::is_directory(overrides, ignored))
-    throw Error("TESSERA_OVERRIDE=" + overrides.string() + " is no folder",
+    throw Error("TESSERA_OVERRIDE=" + overrides.string() + " is not a folder",
                 "write one with TESSERA_DUMP=" + overrides.string() +
                     " and edit a stage in it");
   fs::path folder = overrides / dumpFolderName(request);

@@ -166,14 +166,14 @@ std::string WorkerPool::greet(Worker &worker, const std::string &path) {
     status = readFrame(socket, reply, greetingTimeout);
   if (status == FrameStatus::Good)
     status = readFrame(socket, nothing, greetingTimeout);
-  std::string how = " is no tessera-worker: it sent what is not a reply";
+  std::string how = " is not a tessera-worker: it sent what is not a reply";
   if (status == FrameStatus::Good) {
     try {
       const Json greeting = parseJson(reply, "its greeting");
       checkKeys(greeting, {"build_id"}, "its greeting");
       return member<std::string>(greeting, "build_id", "its greeting");
     } catch (const Error &error) {
-      how = " is no tessera-worker: " + error.message;
+      how = " is not a tessera-worker: " + error.message;
     }
   } else if (status == FrameStatus::TimedOut) {
     how = " hung before it answered: no greeting within " +
@@ -217,7 +217,7 @@ WorkerOutcome WorkerPool::run(std::string_view request,
       throw WorkerUnavailable(error.message, error.hint);
     } catch (const std::bad_alloc &) {
       throw WorkerUnavailable(
-          "there is no memory for what the compiler sent",
+          "no memory for what the compiler sent",
           "free some memory, or let the process have more (ulimit -v)");
     }
   }

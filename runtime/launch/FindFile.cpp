@@ -122,8 +122,8 @@ void warnOfAnother(const fs::path &used, const fs::path &here) {
   for (const fs::path &file : ourFiles())
     above += (above.empty() ? "" : " or ") + file.string();
   throw ArgumentError(
-      "no kernel file " + given + ": there is no folder `kernels` or `" +
-          sharedData + "/kernels` above " + above + here,
+      "no kernel file " + given + ": no folder `kernels` or `" + sharedData +
+          "/kernels` above " + above + here,
       "install the kernels beside the library (cmake --install does), "
       "or set TESSERA_KERNELS to the folder that holds them");
 }

@@ -63,7 +63,7 @@ const LaunchDevice &findLaunchDevice(const std::string &name) {
     static_cast<void>(device->target()); // throws without such a machine
     return *device;
   }
-  throw Error("there is no device `" + name + "`",
+  throw Error("no device `" + name + "`",
               nearestNameHint(name, deviceNames(), "devices"));
 }
 

@@ -63,7 +63,7 @@ PackKernel kernelFrom(const Json &json, const std::string &what) {
   kernel.text = member<std::string>(json, "text", what);
   kernel.manifest = member<Json>(json, "manifest", what);
   if (!isHash(kernel.text))
-    throw Error(what + ": `text` is no hash", copyAgain);
+    throw Error(what + ": `text` is not a hash", copyAgain);
   return kernel;
 }
 
@@ -79,19 +79,19 @@ PackEntry entryFrom(const Json &json, const std::string &what) {
   entry.assembler = member<std::string>(json, "assembler", what);
   for (const char *number : {"kernel", "offset", "bytes"})
     if (!json.contains(number) || !json[number].is_number_unsigned())
-      throw Error(what + ": `" + number + "` is no size", copyAgain);
+      throw Error(what + ": `" + number + "` is not a size", copyAgain);
   entry.kernel = json["kernel"].get<uint64_t>();
   entry.offset = json["offset"].get<uint64_t>();
   entry.bytes = json["bytes"].get<uint64_t>();
   if (!isHash(entry.request))
-    throw Error(what + ": `request` is no hash", copyAgain);
+    throw Error(what + ": `request` is not a hash", copyAgain);
   return entry;
 }
 
 Json listOf(const Json &json, const char *name, const std::string &what) {
   Json list = member<Json>(json, name, what);
   if (!list.is_array())
-    throw Error(what + ": `" + name + "` is no list", copyAgain);
+    throw Error(what + ": `" + name + "` is not a list", copyAgain);
   return list;
 }
 
@@ -153,7 +153,7 @@ std::string encodePack(PackIndex index,
 PackIndex decodePack(std::string_view bytes, const std::string &name) {
   if (bytes.substr(0, magic.size()) != magic.substr(0, bytes.size()) ||
       bytes.empty())
-    throw Error(name + " is no pack of tessera",
+    throw Error(name + " is not a pack of tessera",
                 "name a file that tessera pack wrote");
   if (bytes.size() < packHeaderBytes)
     throw Error(name + " is cut: it has " + std::to_string(bytes.size()) +

@@ -42,8 +42,8 @@ HARD = {
     # Not "peer to peer" and peer access of CUDA, not a name in code or a path.
     "peer": r"(?<![\w./\[<{\"'=-])(?<!to\s)peers?(?!-?[\w/\]>\"=(:]|\.\w| to peer| access| memory| device| cop)",
     # Not a progress bar or a bar of a plot, not PTX, not a name in code or a placeholder.
-    "bar": r"(?<![\w./%<{\"'=-])(?<!progress\s)(?<!error\s)(?<!title\s)(?<!scroll\s)(?<!status\s)(?<!foo\s)"
-           r"(?-i:[Bb]ars?)(?![\w/>\"=(:-]|\.\w|, membar| charts?\b| graphs?\b| plots?\b)",
+    "bar": r"(?<![\w./%<{\"'=-])(?<!progress\s)(?<!error\s)(?<!title\s)(?<!scroll\s)(?<!status\s)(?<!foo\s)(?<!-NOT:\s)"
+           r"(?-i:[Bb]ars?)(?![\w/>\"=(:-]|\.\w|\\|, membar| charts?\b| graphs?\b| plots?\b)",
     "the Python system": r"\bthe python system\b",
     "had not": r"\bha[ds] not\b(?! (?:(?:yet|already|ever|even|\w+ly) )?" + PARTICIPLE + ")",
 }

@@ -590,7 +590,7 @@ void Decoder::call(Frame &frame, const ptx::Instruction &source, int depth) {
   auto offsetOf = [&](const ptx::Operand &o) {
     if (o.kind != Kind::Symbol || o.moduleScope ||
         frame.fn->variables[o.index].space != ptx::Space::Param)
-      fail("argument " + o.text + " is no .param variable of this function",
+      fail("argument " + o.text + " is not a .param variable of this function",
            "declare .param .b32 param0; and store into it");
     return frame.offsets[o.index];
   };

@@ -122,7 +122,7 @@ uint32_t Decoder::predicate(Frame &frame, const ptx::Operand &o, Inst &inst,
   if (isSource && o.kind == Kind::Integer)
     return constant(1, o.value != 0);
   if (o.kind != Kind::Register || registerBits(frame, o) != 1)
-    fail((o.text.empty() ? "this operand" : o.text) + " is no predicate",
+    fail((o.text.empty() ? "this operand" : o.text) + " is not a predicate",
          "declare it with .reg .pred");
   if (o.negated) {
     if (!isSource)

@@ -149,7 +149,7 @@ void atomicOp(Warp &w, const Inst &i, U32 mask) {
       }
       if (poison && op != AtomExch)
         violate({Check::Uninitialized, l,
-                 "an atomic on memory that nobody has written", address,
+                 "an atomic on memory that no thread has written", address,
                  isShared ? "shared + " + std::to_string(address)
                           : memory.describe(address),
                  ""});

@@ -239,7 +239,7 @@ TEST_F(Tools, DiffOfCudaKernels) {
        {"A: scale FACTOR=2.0f", "instructions", "PTX: ", "add.f32 1 -> 0",
         "ld.global.f32 1 -> 2", "mul.f32 0 -> 1"})
     expectHas(result.output, part);
-  // Comments move the lines that PTX names; that is no difference.
+  // Comments move the lines that PTX names; that is not a difference.
   const std::string other =
       write("other.cu", "// one\n// two\n" + readFile(cuda));
   result = run({"diff", cuda + ":scale", other + ":scale", "--a", "FACTOR=2.0f",
@@ -436,7 +436,7 @@ TEST_F(Tools, DoctorStrictNamesEachConditionAndItsRemedy) {
     expectHas(result.output.substr(0, end), "UNMET");
     expectHas(result.output.substr(end), row.line);
     expectHas(result.output.substr(end), row.remedy);
-    // Without --strict it is no failure.
+    // Without --strict it is not a failure.
     expectHasNot(run({"doctor"}, with({row.variable})).output, "UNMET");
   }
   expectHas(strict({"TESSERA_DEVICE=cuda",

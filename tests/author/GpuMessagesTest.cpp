@@ -75,7 +75,7 @@ TEST_F(GpuMessages, Targets) {
             "tessera: error: `sm_75` is not a GPU target\n"
             "HINT: known: sm_80, sm_86, sm_89, sm_90\n");
   EXPECT_EQ(ofInstance("fine", "sm_90a"),
-            "tessera: error: there is no code for sm_90a yet\n"
+            "tessera: error: no code for sm_90a yet\n"
             "HINT: sm_90 runs on the same devices; known: sm_80, sm_86, sm_89, "
             "sm_90\n");
 }
@@ -139,15 +139,16 @@ TEST_F(GpuMessages, PtxasIsMissingOrTooOld) {
            {"TESSERA_PTXAS=none"}),
       "tessera: warning: TESSERA_PTXAS=none: kernels for GPUs are PTX without "
       "machine code\n"
-      "tessera: error: there is no ptxas to make a cubin with\n"
+      "tessera: error: no ptxas to make a cubin with\n"
       "HINT: install CUDA 12.8 or newer or the triton wheel (scripts/setup "
       "full), set TESSERA_PTXAS, or leave cubin out\n");
-  EXPECT_EQ(said({"-i", "fine", "--target", "sm_80"},
-                 {"TESSERA_PTXAS=/nonexistent/ptxas"}),
-            "tessera: error: TESSERA_PTXAS=/nonexistent/ptxas is no program\n"
-            "HINT: install CUDA 12.8 or newer, or the wheels with "
-            "scripts/setup full (triton has a ptxas), or set TESSERA_PTXAS to "
-            "one\n");
+  EXPECT_EQ(
+      said({"-i", "fine", "--target", "sm_80"},
+           {"TESSERA_PTXAS=/nonexistent/ptxas"}),
+      "tessera: error: TESSERA_PTXAS=/nonexistent/ptxas is not a program\n"
+      "HINT: install CUDA 12.8 or newer, or the wheels with "
+      "scripts/setup full (triton has a ptxas), or set TESSERA_PTXAS to "
+      "one\n");
   EXPECT_EQ(withPtxas("exit 1", "11.4, V11.4.152"),
             "tessera: error: TESSERA_PTXAS=DIR/ptxas is version 11.4.152, "
             "which reads PTX up to 7.4; kernels are PTX 8.7\n"

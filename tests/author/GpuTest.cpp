@@ -214,7 +214,7 @@ TEST_F(Gpu, PtxasThatIsBrokenIsNamed) {
   fs::permissions(fake, fs::perms::owner_all);
   expectRefused(compile({"-i", "mm", "--target", "sm_80", "-o", path("out")},
                         {"TESSERA_PTXAS=" + fake}),
-                "is no ptxas");
+                "is not a ptxas");
   // One that says what it is and then hangs.
   write("ptxas", "#!/bin/sh\nif [ \"$1\" = --version ]; then\n"
                  "echo 'ptxas, release 12.8, V12.8.93'; exit 0; fi\n"
@@ -272,7 +272,7 @@ TEST_F(Gpu, LayoutsOfALine) {
   expectHas(layout("18", {"--num-warps", "1", "--bases"}).output, "warp:\n");
   expectRefused(layout("2"), "matmul.py:2 of mm has no tiles");
   expectHas(layout("2").errors, "the nearest lines with tiles: 11");
-  expectRefused(layout("0"), "`0` is no number of a line");
+  expectRefused(layout("0"), "`0` is not a number of a line");
   expectRefused(layout("18", {"--target", "cpu:x86-64-v3:0000"}),
                 "tiles have layouts on GPUs only");
   expectRefused(layout("18", {"--to", "row_major()"}), "not with a line");

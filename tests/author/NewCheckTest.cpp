@@ -8,7 +8,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A kernel that is no attention: everything is said by hints.
+// A kernel other than attention: hints describe everything.
 const char *const scale = R"(import triton
 import triton.language as tl
 
@@ -68,7 +68,7 @@ TEST_F(NewCheck, NamesAreChecked) {
   }
 }
 
-// Each planted mistake is found, and said where.
+// Each injected mistake is reported with its place.
 TEST_F(NewCheck, FindsMistakes) {
   expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
   const std::string good = readFile(path("mine.py"));

@@ -188,11 +188,12 @@ TEST_F(Override, MistakesHaveAPlace) {
          "symbols that a kernel does not have: sin");
   refuse("04-asm.s", "\t.text\n\tbogus %eax\n",
          "edited/twice/04-asm.s:2:2: error: invalid instruction mnemonic");
-  refuse("04-asm.s", "nop\n", "there is no global symbol tessera_entry");
+  refuse("04-asm.s", "nop\n", "no global symbol tessera_entry");
   refuse("04-asm.s",
          "\t.globl tessera_entry\ntessera_entry:\n\tcall sin\n\tret\n",
          "symbols that a kernel does not have: sin");
-  expectRefused(check({"TESSERA_OVERRIDE=" + path("nowhere")}), "is no folder");
+  expectRefused(check({"TESSERA_OVERRIDE=" + path("nowhere")}),
+                "is not a folder");
   expectRefused(check({"TESSERA_OVERRIDE=" + path("dump"),
                        "TESSERA_DUMP=" + path("dump")}),
                 "are both");

@@ -123,7 +123,7 @@ TEST_F(Plain, SaysWhatIsMissing) {
   };
   expectRefused(with("y=3"), "has no argument `y`");
   expectRefused(with("x_ptr=fp23[10]"), "tensors have no type `fp23`");
-  expectRefused(with("x_ptr=fp32[a]"), "`a` is no size");
+  expectRefused(with("x_ptr=fp32[a]"), "`a` is not a size");
   expectRefused(with("BLOCK=fp32[10]"), "is a tl.constexpr, no tensor");
   expectRefused(with("n=\"text\""), "no number");
   expectRefused(with("n=" + std::string(30, '9')), "does not fit");

@@ -34,9 +34,9 @@ TEST_F(SimAuthor, TheDefaultIsTheEnvironments) {
   expectFine(result);
   expectHas(result.output, "on cpu:");
   expectRefused(run({"run", file, "--device", "sim:sm_81"}),
-                "there is no device `sim:sm_81`");
+                "no device `sim:sm_81`");
   expectRefused(run({"check", file}, {"TESSERA_DEVICE=gpu"}),
-                "TESSERA_DEVICE: there is no device `gpu`");
+                "TESSERA_DEVICE: no device `gpu`");
 }
 
 // A store that the guard zones of `tessera check` on the cpu cannot see: it

@@ -122,7 +122,7 @@ TEST_F(TuneSearch, ATableIsNamedAfterItsDevice) {
       tune::readTable(made).provenance.command.ends_with("--out " + made));
 }
 
-// Too small a gain to trust leaves the kernel's own choice.
+// Too small a gain to trust leaves the kernel's default configuration.
 TEST_F(TuneSearch, APredictionNeedsAGainOfThirtyPercent) {
   const std::string file =
       write("close.py",
@@ -235,7 +235,8 @@ TEST_F(TuneSearch, AnInterruptKeepsTheEntriesAndResumeGoesOn) {
   expectHas(again.output, "BAD=3 REPEAT=4: no end after");
 }
 
-// Half of three is two, and the own choice stays: nobody is left to drop.
+// Half of three is two, and the default configuration stays: no other candidate
+// is left to drop.
 TEST_F(TuneSearch, TwoFasterThanTheOwnChoiceEndTheHalving) {
   const std::string file = write(
       "three.py", kernelText("# tessera: cpu(REPEAT=100000, BAD=0)\n"
@@ -245,8 +246,8 @@ TEST_F(TuneSearch, TwoFasterThanTheOwnChoiceEndTheHalving) {
   expectFine(result);
   ASSERT_EQ(entries().size(), 1u);
   EXPECT_EQ(repeat(entries()[0].use), 1);
-  // 3 rounds for all, 11 for the best beside the own choice, and 22 and 44 more
-  // where other programs leave it unclear (docs/tuning.md).
+  // 3 rounds for all, 11 for the best beside the default configuration, and 22
+  // and 44 more where other programs leave it unclear (docs/tuning.md).
   const std::string times = readFile(path("table.yaml.times"));
   const std::regex line("\"?samples\"?: *([0-9]+)");
   size_t counted = 0;

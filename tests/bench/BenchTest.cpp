@@ -322,7 +322,7 @@ TEST_F(Bench, MistakesAreExplained) {
     EXPECT_NE((done.errors + done.output).find(message), std::string::npos)
         << done.errors << done.output;
   };
-  expectError({"fwd", "--device", "gpu"}, "there is no such device");
+  expectError({"fwd", "--device", "gpu"}, "no such device");
   expectError({"fwd", "--gpu", "a100"}, "--device sim:sm_80");
   expectError({"stages", "--device", "sim:sm_90", "--gpu", "a100"},
               "--device sim:sm_80");

@@ -30,7 +30,7 @@ def faults(page, known):
         named = [name for name in re.findall(r"`([^`]+)`", cells[2]) if "." in name]
         for name in named:
             if name not in known and not (ROOT / name).is_file():
-                found.append("line %d: there is no test %s" % (number, name))
+                found.append("line %d: no test %s" % (number, name))
         if not named and not re.search(r"\bnone\b.*\w{3}", cells[2]):
             found.append("line %d: names no test and no reason" % number)
     if ids != list(range(1, 53)):

@@ -132,7 +132,7 @@ std::map<std::string, std::string> unreachable() {
   return result;
 }
 
-// No message sends its reader elsewhere in place of an example, and none says a
+// No message sends its reader elsewhere instead of an example, and none says a
 // size twice in one sentence.
 TEST(Errors, MessagesStandByThemselves) {
   static const std::regex elsewhere(R"(\bsee (the )?doc|docs/)");
@@ -174,7 +174,7 @@ TEST(Errors, EveryIdIsInTheCatalogue) {
                            : " has neither a case nor a reason");
   }
   for (const auto &[id, reason] : excused)
-    EXPECT_TRUE(known.count(id)) << id << " is no id of Diagnostics.def";
+    EXPECT_TRUE(known.count(id)) << id << " is not an id of Diagnostics.def";
 }
 
 } // namespace

@@ -165,7 +165,7 @@ TEST_F(CacheFaults, LockOfADeadProcess) {
   Outcomes outcomes;
   CompileService service(settings());
   attempt(service, "k", outcomes);
-  // Or what is there is no lock at all.
+  // Or the file there is not a lock.
   const Sha256Digest other = artifactKey(request("other").key(), "build");
   fs::create_directory(settings().cacheFolder / "locks" / toHex(other));
   attempt(service, "other", outcomes);
@@ -267,7 +267,7 @@ TEST_F(CacheFaults, ForkAfterLoad) {
     ASSERT_EQ(text.substr(0, 1), "{") << text;
     outcomes.add(parseJson(text, "outcomes"));
   }
-  // The worker of the parent has answered nobody else, and still does.
+  // The worker of the parent has answered no other process, and still answers.
   attempt(service, "after", outcomes);
   runAll();
   const auto lines = served();

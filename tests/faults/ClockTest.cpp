@@ -77,7 +77,8 @@ TEST_F(Clock, TheLeastRecentlyUsedGoes) {
   store(cache, "b0");
   EXPECT_FALSE(fs::exists(place() / "quarantine" / "old.tk"));
   EXPECT_EQ(cache.list().size(), 4u);
-  // What is larger than the whole limit is not kept, and costs nobody a place.
+  // What is larger than the whole limit is not kept, and takes no place of
+  // another entry.
   Artifact large = artifact("c0");
   large.code = std::string(6 * size(), 'x');
   cache.store(sha256("c0"), large);
@@ -85,8 +86,8 @@ TEST_F(Clock, TheLeastRecentlyUsedGoes) {
   outcomes.report("size limit: least recently used first");
 }
 
-// Times in the future would make entries last for ever, and the kernels of
-// today go first.
+// Times in the future would keep entries for ever, and the newest
+// kernels would go first.
 TEST_F(Clock, SetBack) {
   Cache cache(place(), 5 * size());
   for (int i = 0; i < 5; ++i) {

@@ -56,8 +56,8 @@ private:
 
 // Runs `body` in a forked process; the function that is returned waits for it
 // and gives what `body` returned, or "died: ..." when it did not get that far.
-// Call it where no other thread runs: the child has none of them, but the locks
-// that they held (those of the address sanitizer's allocator among them).
+// Call it where no other thread runs: the child does not have them, but the
+// locks that they held (those of the address sanitizer's allocator among them).
 std::function<std::string()>
 startChild(const std::function<std::string()> &body);
 // Both at once.

@@ -42,7 +42,7 @@ protected:
       outcomes.add(parseJson(text, "outcomes"));
     return "";
   }
-  // As nobody where this is root: root may do everything.
+  // As the user 65534 if this is root: root may do everything.
   static void dropRights() {
     if (::geteuid() == 0 && (::setgid(65534) || ::setuid(65534)))
       throw Error("cannot become another user");

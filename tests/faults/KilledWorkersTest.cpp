@@ -72,7 +72,7 @@ TEST_F(KilledWorkers, WhileTheyAnswer) {
 }
 
 // A worker that has answered before is replaced, and the request goes to the
-// next: being killed from outside is no fault of the kernel.
+// next: being killed from outside is not a fault of the kernel.
 TEST_F(KilledWorkers, AtTheirSecondRequest) {
   auto one = settings();
   one.workers = 1;

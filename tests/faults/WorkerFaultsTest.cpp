@@ -173,7 +173,7 @@ TEST_F(WorkerFaults, AGreetingOfSomethingElseIsAnError) {
     CompileService service(settings());
     attempt(service, "k", outcomes);
     const std::string failure = failureOf(service, request("k"));
-    EXPECT_TRUE(contains(failure, "is no tessera-worker")) << failure;
+    EXPECT_TRUE(contains(failure, "is not a tessera-worker")) << failure;
     EXPECT_TRUE(contains(failure, TESSERA_FAKE_WORKER)) << failure;
     // The right one is there afterwards: nothing has to be restarted.
     ::unsetenv("FAKE_WORKER_GREETING");
@@ -213,7 +213,7 @@ TEST_F(WorkerFaults, AWorkerThatDoesNotGreetIsKilledSoon) {
   EXPECT_TRUE(service.get(request("k")));
 }
 
-// What it does is said where there is no terminal, too.
+// Without a terminal it reports what it does, too.
 TEST_F(WorkerFaults, ALongCompilationSaysWhatItDoes) {
   WorkerPool pool(1, "build", 20s);
   std::vector<std::string> phases;

@@ -15,7 +15,7 @@ static void checkTensors(const Case &recorded, const Tensors &tensors) {
         stored == tensors.end())
       continue;
     fuzz::expectErrorsOnly([&] {
-      // A small file may ask for a large tensor; a machine has it or has not.
+      // A small file may ask for a large tensor; a machine may lack it.
       if (argument.layout.span(argument.name) > 1 << 16 ||
           argument.layout.count(argument.name) > 1 << 16)
         return;

@@ -26,7 +26,7 @@ inline std::string text(const uint8_t *data, size_t size) {
   return std::string(reinterpret_cast<const char *>(data), size);
 }
 
-// A finding that is no crash by itself.
+// A finding that is not a crash by itself.
 inline void require(bool good, const char *what) {
   if (good)
     return;

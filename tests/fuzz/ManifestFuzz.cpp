@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             text = expand(*next, next->kernel(function->name)).text;
           } catch (const Error &error) {
             std::fprintf(stderr, "%s\n%s\n", before.c_str(), error.what());
-            fuzz::require(false, "the canonical form is no kernel file");
+            fuzz::require(false, "the canonical form is not a kernel file");
           }
         if (text != before)
           std::fprintf(stderr, "once:\n%s\nagain:\n%s\n", before.c_str(),

@@ -92,7 +92,7 @@ TEST_F(GpuCalibrate, FiguresAboveThePeakAreRefused) {
   expectHas(done.output, "calibrate dram_gbytes: refused:");
 }
 
-// A kernel that does not do its work is no measurement.
+// A kernel that does not do its work is not a measurement.
 TEST_F(GpuCalibrate, WrongResultsAreNoFigure) {
   pack({"--target", "sm_80"});
   const fs::path at = path("packed/calibration/mma_loop");

@@ -16,12 +16,12 @@ TEST_F(GpuCheck, WithoutAGpuItSaysSoAndEndsWell) {
     const CommandResult result =
         check({}, {*mode ? mode : "SIM_CUDA="}, driver);
     EXPECT_TRUE(result.status.ok()) << result.errors;
-    expectHas(result.output, "there is no NVIDIA GPU");
+    expectHas(result.output, "no NVIDIA GPU");
     expectHas(result.output, "nothing was run");
   }
 }
 
-// What is there and does not work is no pass.
+// What is there and does not work is not a pass.
 TEST_F(GpuCheck, ABrokenDriverIsAFailure) {
   makeCase("add");
   const CommandResult broken = check({}, {"SIM_CUDA=broken"});
@@ -256,7 +256,7 @@ TEST_F(GpuCheck, APackedFolderRunsByItself) {
                 "sm_8");
 }
 
-// What is no regular file stays what it is.
+// What is not a regular file stays what it is.
 TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
   const fs::path packed = path("packed"), at = packed / "vector_add";
   fs::create_directories(at);
@@ -336,7 +336,7 @@ TEST_F(GpuCheck, Script) {
        {std::vector<std::string>{"--quick", path("packed")}, {"--quick"}}) {
     const CommandResult result = start(arguments, none);
     EXPECT_TRUE(result.status.ok()) << result.output << result.errors;
-    expectHas(result.output, "there is no NVIDIA GPU");
+    expectHas(result.output, "no NVIDIA GPU");
     expectHas(result.output, "nothing was run");
   }
   const CommandResult result =

@@ -142,7 +142,7 @@ TEST_F(ReplayOnCuda, WithoutAGpuCasesAreUnsupported) {
     expectHas(reports["a"]["message"], "use --device sim:sm_80 or cpu");
   }
   expectRefused(run({"replay", path("cases"), "--device", "cuda:1"}),
-                "there is no device `cuda:1` for cases");
+                "no device `cuda:1` for cases");
 }
 
 } // namespace

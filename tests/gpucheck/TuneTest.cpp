@@ -114,7 +114,8 @@ TEST_F(GpuTune, TheFastestRightOneIsChosenAndWritten) {
   EXPECT_FALSE(entry.predicted);
   expectHas(entry.why, "; of a recording with 100 tokens");
   EXPECT_EQ(block(table.entries()[1].use), 64);
-  expectHas(table.entries()[1].why, "the kernel's own choice is the fastest");
+  expectHas(table.entries()[1].why,
+            "the kernel's default configuration is the fastest");
 }
 
 // One without end, one that crashes the driver's process, one that writes where
@@ -145,15 +146,15 @@ TEST_F(GpuTune, AnUnusableOwnChoiceIsNoTable) {
   const CommandResult done = tune();
   expectFine(done); // the packed launches themselves are right
   expectHas(rowOf("wrong")["error"].get<std::string>(),
-            "the kernel's own choice: wrong results");
+            "the kernel's default configuration: wrong results");
   expectHas(rowOf("faulty")["error"].get<std::string>(),
-            "the kernel's own choice: CUDA: ");
+            "the kernel's default configuration: CUDA: ");
   expectHas(rowOf("older")["error"].get<std::string>(),
             "has no configurations for sm_90");
   EXPECT_FALSE(fs::exists(path("table.yaml")));
 }
 
-// A time that the hardware cannot reach is no measurement.
+// A time that the hardware cannot reach is not a measurement.
 TEST_F(GpuTune, ATimeAboveThePeakIsRefused) {
   makeTuning("one", {{64, "own", ""}, {32, "fast", ""}});
   expectFine(tune({}, {"SIM_CUDA_US=250,fast=0.0001"}));

@@ -78,7 +78,7 @@ class TestDeb:
         assert VERSION in inside("tessera version")
 
     def test_training_in_an_empty_chroot(self, cleanups):
-        """With torch, which no package has, from the wheel of this machine; there is no Python."""
+        """With torch, which no package has, from the wheel of this machine. The machine has no Python."""
         if "TORCH" not in os.environ:
             return
         root = self.folder / "train"

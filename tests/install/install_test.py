@@ -178,7 +178,7 @@ class TestMissing(Installed):
     def test_no_kernels(self, cleanups):
         self.without("share", cleanups)
         said = self.said(EXAMPLE / "saxpy.py")
-        assert ("no kernel file kernels/nn/reduce_rows.py: there is no folder `kernels` or `share/tessera/kernels` "
+        assert ("no kernel file kernels/nn/reduce_rows.py: no folder `kernels` or `share/tessera/kernels` "
                       "above %s/lib/libtessera.so.%s or %s, nor in the current folder %s"
                       % (self.prefix, VERSION, self.program, self.folder)) in said
         assert re.search(r"HINT: .*cmake --install.*TESSERA_KERNELS", said)
@@ -226,7 +226,7 @@ class TestTorch(Installed):
         away = shutil.move(library, self.folder)
         cleanups.callback(shutil.move, away, library)
         said = " ".join(self.configure("-DTorch_ROOT=" + os.environ["TORCH"], status=1).split())
-        assert "there is no %s: install the component torch" % library in said
+        assert "no %s: install the component torch" % library in said
 
 
 class TestTraining(Installed):
@@ -280,7 +280,7 @@ class TestTraining(Installed):
 
     def test_another_torch_is_refused(self):
         folder = self.folder / "other"
-        assert "is no folder of torch" in self.said("config", status=1, Torch_ROOT=str(folder))
+        assert "is not a folder of torch" in self.said("config", status=1, Torch_ROOT=str(folder))
         for name, text in (("lib/libtorch_cpu.so", ""), ("include/torch/headeronly/version.h", "#define TORCH_VERSION_MAJOR 1\n"
                                                          "#define TORCH_VERSION_MINOR 13\n")):
             (folder / name).parent.mkdir(parents=True)

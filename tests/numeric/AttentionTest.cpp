@@ -121,7 +121,8 @@ TEST(AttentionEdges, WindowExtremes) {
                    reference::windowKeys(offsets, window), shape.tokens());
 }
 
-// Selection blocks whose length is no power of two and no multiple of a tile.
+// Selection blocks whose length is neither a power of two nor a multiple of a
+// tile.
 TEST(AttentionEdges, OddSelectionLength) {
   const Shape shape{{111, 7}};
   reference::Geometry g = geometryOf(shape);
@@ -135,7 +136,7 @@ TEST(AttentionEdges, OddSelectionLength) {
                  shape.tokens());
 }
 
-// Blocks that nobody selected get gradients of exactly zero.
+// Blocks that no query selected get gradients of exactly zero.
 TEST(AttentionEdges, UnselectedBlocksGetExactZeros) {
   const Shape shape{{64}};
   reference::IndexArray indices({2, 64, 2}, -1);

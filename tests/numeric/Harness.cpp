@@ -164,7 +164,7 @@ void expectClose(const at::Tensor &got, const Array &want, double limit,
       int64_t(want.values.size()), want.shape.empty() ? 1 : want.shape.back(),
       [&](int64_t i) { return values.values[size_t(i)]; },
       [&](int64_t i) { return want.values[size_t(i)]; }, limit, floor);
-  // Where all of it is 0 and there is no floor, every element must be 0.
+  // If all of it is 0 and no floor is given, every element must be 0.
   const bool zero =
       floor == 0 && rmsOf(0, int64_t(want.values.size()), [&](int64_t i) {
                       return want.values[size_t(i)];

@@ -16,7 +16,7 @@ class Chromium:
     def __init__(self):
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if program is None:
-            sys.exit("pages: there is no chromium to look at pages with. HINT: apt-get install chromium")
+            sys.exit("pages: no chromium to look at pages with. HINT: apt-get install chromium")
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         command_out, self.commands = os.pipe()
         self.events, event_in = os.pipe()

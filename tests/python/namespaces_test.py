@@ -37,7 +37,7 @@ def test_internal_ops_are_listed():
 
 def test_a_message_names_the_namespace():
     for call, message in ((lambda: torch.ops.tessera_internal.end_listing(False), "tessera_internal::end_listing: no launches"),
-                          (lambda: torch.ops.tessera_internal.jit_launch(-1, [], [], 1, 1, 1), "tessera_internal::jit_launch: there is no kernel -1"),
+                          (lambda: torch.ops.tessera_internal.jit_launch(-1, [], [], 1, 1, 1), "tessera_internal::jit_launch: no kernel -1"),
                           (lambda: torch.ops.tessera.rms_norm(torch.zeros(4), torch.zeros(3)), "tessera::rms_norm: ")):
         try:
             call()

@@ -216,7 +216,7 @@ class TestRecord:
         assert result.returncode == 0, result.stderr
         assert sorted(path.name for path in out.iterdir()) == ["rmsnorm_bwd", "rmsnorm_fwd"]
         for arguments, part in (((), "nothing to run"), (("--otu", "x", "true"), "did you mean `--out`?"),
-                                (("no-such-program-here",), "there is no program"),
+                                (("no-such-program-here",), "no program"),
                                 (("--out", str(out) + "2", "true"), "recorded no launch")):
             result = self.run_tessera("record", *arguments)
             assert result.returncode != 0

@@ -192,7 +192,7 @@ TEST(Cases, WritesOutsideOfArgumentsFail) {
   makeCase(at / "before",
            "    tl.store(OUT + i, i)\n    tl.store(OUT - 2, 7)\n", counted);
   makeCase(at / "far", "    tl.store(OUT + i + FAR, i)\n", counted);
-  // Every second element is the tensor; the others are nobody's.
+  // Every second element is the tensor; the others belong to no argument.
   const Json second = {
       {"args",
        {{{"name", "OUT"},
@@ -341,7 +341,7 @@ TEST(Cases, TroubleIsTold) {
                                                        << replayed.output;
   for (const char *part :
        {"kernel.py:8:23: error", "no end after 1 s", "did you mean `OTU`?",
-        "fp8e4b8", "`OTU` is no parameter", "did you mean `OUT`?"})
+        "fp8e4b8", "`OTU` is not a parameter", "did you mean `OUT`?"})
     EXPECT_NE(replayed.output.find(part), std::string::npos) << part << "\n"
                                                              << replayed.output;
 }

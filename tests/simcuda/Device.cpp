@@ -124,7 +124,7 @@ EXPORT long simCudaCalls(const char *name) {
   const auto found = counters().calls.find(name);
   return found == counters().calls.end() ? 0 : found->second;
 }
-// Runs all that waits, as if nobody had called; for tests' own host code.
+// Runs all that waits, as if no call had been made; for tests' own host code.
 EXPORT void simCudaSettle() {
   std::lock_guard<std::recursive_mutex> guard(mutex);
   for (Gpu *gpu : gpus())

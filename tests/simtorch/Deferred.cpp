@@ -47,7 +47,7 @@ IValue mapped(const IValue &value, at::Device device, const OfTensor &of) {
   return value;
 }
 
-// Tensors without memory in place of those of the GPU; numbers on the host
+// Tensors without memory instead of those of the GPU; numbers on the host
 // stay, which types are promoted by.
 class Shapes {
 public:

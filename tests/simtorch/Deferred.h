@@ -12,7 +12,7 @@ namespace simtorch {
 
 // Whether operators give tensors without elements: while the calling thread's
 // stream is captured, whose graph computes them at each launch, and with
-// SIM_CUDA=idle, where nobody does.
+// SIM_CUDA=idle, which computes none.
 bool deferred();
 // To be done by the graph.
 void later(std::function<void()> work);

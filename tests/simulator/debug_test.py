@@ -191,7 +191,7 @@ def test_statements(tmp_path):
     assert "y fp32[4], 1st of 1\n" in shown and re.search(r"0 +1 +2 +3 +inf\n", shown), shown
     for arguments, message, hint in (
             (["--line", str(at["if n > 2:"]), "--value", "x"], "is the head of a block", "a line of the block's body"),
-            (["--line", "3", "--value", "x"], "is no statement of a kernel", "the line of an assignment"),
+            (["--line", "3", "--value", "x"], "is not a statement of a kernel", "the line of an assignment"),
             (["--line", str(at["x = x"]), "--value", "x"], "never comes to the line", "another --program or line"),
             (["--line", str(at["x = helper(x); z = x + 1.0"]), "--hit", "2", "--value", "x"], "did not run 2 times", "at most 1"),
             (["--line", str(at["y = (x +"]), "--value", "q"], "`q`", ""),

@@ -10,9 +10,9 @@
 //
 //   CRASH_TRACE=FILE  gets a line per operation: "SAVE NUMBER write PATH"
 //   CRASH_SAVE=S      which save of the process, from 1
-//   CRASH_AT=N        SIGKILL in place of its N-th operation; of a write the
+//   CRASH_AT=N        SIGKILL instead of its N-th operation; of a write the
 //                     first half is done
-//   CRASH_SIGNAL=N    that signal in place of SIGKILL; the operation goes on
+//   CRASH_SIGNAL=N    that signal instead of SIGKILL; the operation goes on
 //   CRASH_WAIT=R      no signal: the operation waits until R lines of
 //                     metrics.jsonl are written, a minute at most, and the
 //                     trace gets "waited" or "overdue" for it

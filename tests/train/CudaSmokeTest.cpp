@@ -39,7 +39,7 @@ protected:
                   "LD_LIBRARY_PATH=" + libraries()});
   }
   /// A copy of the program beside the plug-in of the simulated driver, which is
-  /// taken in place of that of real GPUs.
+  /// taken instead of that of real GPUs.
   void usePlugin() {
     const auto bin = folder.path / "bin";
     std::filesystem::create_directories(bin);
@@ -119,7 +119,7 @@ TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
 }
 
 // Steps 2 to 4 of 5 are replayed, two micro-batches each: the same weights,
-// from six launches of a graph in place of all those of kernels.
+// from six launches of a graph instead of all those of kernels.
 TEST_F(CudaSmoke, AGraphOfTheMicroStepChangesNoBit) {
   usePlugin();
   for (const char *precision : {"fp32", "bf16"}) {
@@ -198,7 +198,7 @@ TEST_F(CudaSmoke, ProcessesThatHaveNoGpuOrNoNcclAreRefused) {
                       {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=1"}),
                 "process 1 of the run is number 1 of this machine, where torch "
                 "finds 1 GPU");
-  // Where this copy is there is no libtessera_torch_cuda.so.
+  // The folder of this copy does not have libtessera_torch_cuda.so.
   const auto copy = folder.path / "tessera-train";
   std::filesystem::copy_file(TESSERA_TRAIN, copy);
   program = copy.string();

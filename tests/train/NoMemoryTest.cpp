@@ -33,7 +33,7 @@ TEST_F(NoMemory, ASettingIsNamedAndTheRunGoesOnWithIt) {
   std::filesystem::remove_all(folder.path / "little/ckpt/step_00000004");
   constexpr int64_t bytes = 44 << 20;
   const CommandResult refused = limited("little", bytes, settings);
-  expectRefused(refused, "there is no memory for a step: ");
+  expectRefused(refused, "no memory for a step: ");
   const std::string setting = "runtime.gradient_checkpointing=mlp";
   EXPECT_NE(refused.errors.find("HINT: " + setting + " takes about"),
             std::string::npos)

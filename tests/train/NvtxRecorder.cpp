@@ -1,4 +1,4 @@
-// tests/train/NvtxRecorder.cpp - a library that NVTX loads in place of a
+// tests/train/NvtxRecorder.cpp - a library that NVTX loads instead of a
 // profiler's: writes every range to a file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

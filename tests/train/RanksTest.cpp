@@ -400,7 +400,7 @@ TEST_F(Ranks, TheyEndWithTheirLauncher) {
   for (const pid_t pid : {first, second}) {
     bool there = true;
     for (int i = 0; i < 400 && there; ++i) {
-      // Nobody may have reaped it here: a zombie has ended, too.
+      // No process may have reaped it here: a zombie has ended, too.
       const auto stat = tryReadFile("/proc/" + std::to_string(pid) + "/stat");
       there = stat && stat->find(") Z") == std::string::npos;
       std::this_thread::sleep_for(25ms);

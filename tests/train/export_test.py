@@ -128,7 +128,7 @@ def archive_of_a_call():
 
 
 def test_refused_exports(folder):
-    for done, part in ((export(folder, "relu", folder / "x.safetensors", "--names", "hf"), "is no Llama"),
+    for done, part in ((export(folder, "relu", folder / "x.safetensors", "--names", "hf"), "is not a Llama"),
                        (export(folder, "relu", folder / "x.bin"), "ends in .pt or .safetensors")):
         assert done.returncode == 1 and part in done.stderr and "HINT" in done.stderr, "%s: %s" % (part, done.stderr)
 
@@ -148,8 +148,8 @@ def test_refused_files(folder):
     torch.save(broken, folder / "nan.pt")
     for file, part in (("nan.pt", "norm has elements that are infinite or not a number"), ("own.pt", "blocks.0.mlp.gated"),
                        ("hf.safetensors", "has a Llama's weights"),
-                       ("list.pt", "is no dictionary of tensors"),
-                       ("nested.pt", "model is not a tensor"), ("old.pt", "is no dictionary of tensors"), ("half_of.pt", "is no dictionary of tensors"),
+                       ("list.pt", "is not a dictionary of tensors"),
+                       ("nested.pt", "model is not a tensor"), ("old.pt", "is not a dictionary of tensors"), ("half_of.pt", "is not a dictionary of tensors"),
                        ("large.pt", "larger than its elements"), ("calls.pt", "a is not a tensor"), ("text", "text"), ("none.pt", "none.pt")):
         done = subprocess.run([TRAIN, "train", "attention=dense", "kernels=torch", "panel=false",
                                "data.path=" + str(folder / "text"), "out=" + str(folder / "refused"), "model.dim=%d" % plain.DIM,

@@ -284,7 +284,7 @@ void launchOnGpu(Run &run, Result &result) {
 int benchLaunch(Run &run) {
   if (run.counts())
     throw Error("bench launch takes the host's time of a launch, and a "
-                "simulated GPU has none",
+                "simulated GPU does not have one",
                 "write --device cpu, or --device cuda");
   Result result(run.head("host time of one cached launch of a kernel of 16 "
                          "arguments, one program: the thread's processor time, "

@@ -120,7 +120,7 @@ BenchDevice parseDevice(const std::string &name) {
     deviceTarget(name); // throws for an unknown one
     return device;
   }
-  throw Error("--device " + name + ": there is no such device",
+  throw Error("--device " + name + ": no such device",
               "write cpu, cuda, cuda:1, sim:sm_80 or sim:sm_90");
 }
 

@@ -48,7 +48,7 @@ std::vector<int64_t> sizesOf(const std::string &name, const TensorText &text) {
   for (const std::string &part : split(text.sizes, ',')) {
     const auto size = numberFromText<int64_t>(part);
     if (!size || *size < 0)
-      throw Error("--arg " + name + ": `" + part + "` is no size",
+      throw Error("--arg " + name + ": `" + part + "` is not a size",
                   "write whole numbers: --arg " + name + "=" + text.element +
                       "[100, 64]");
     sizes.push_back(*size);

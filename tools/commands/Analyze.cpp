@@ -46,7 +46,7 @@ std::vector<SassLine> sassOf(const AnalyzeOptions &options,
                 "tessera report FILE.ptx --sass OUT writes the machine code of "
                 "PTX");
   if (!hasMachineCode())
-    throw Error("there is no SASS without ptxas and nvdisasm",
+    throw Error("no SASS without ptxas and nvdisasm",
                 "leave --sass out, or install the triton wheel (scripts/setup "
                 "full)");
   const Configuration compiled = compileForPage(

@@ -227,7 +227,7 @@ void writeStages(const Options &options, const Job &job,
         fs::path(options.folder) / (job.name + endings.at(stage));
     if (stage == "so" || stage == "cubin") {
       if (kernel.code.empty())
-        throw Error("there is no ptxas to make a cubin with",
+        throw Error("no ptxas to make a cubin with",
                     "install CUDA 12.8 or newer or the triton wheel "
                     "(scripts/setup full), set TESSERA_PTXAS, or leave cubin "
                     "out");

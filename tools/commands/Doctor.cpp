@@ -338,7 +338,7 @@ void checkGpuSettings(Report &report) {
   if (wanted)
     report.require(there, "GPU wanted",
                    there ? "TESSERA_DEVICE=cuda, and it is there"
-                         : "TESSERA_DEVICE=cuda, and there is no "
+                         : "TESSERA_DEVICE=cuda without "
                            "/dev/nvidiactl",
                    "install NVIDIA's driver, give a container its devices, or "
                    "unset TESSERA_DEVICE");

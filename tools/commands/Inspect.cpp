@@ -46,7 +46,7 @@ struct Wanted {
 int64_t positive(const std::string &text, const std::string &what) {
   const auto value = numberFromText<int64_t>(text);
   if (!value || *value < 1)
-    throw Error("--against " + what + "=" + text + " is no number of " +
+    throw Error("--against " + what + "=" + text + " is not a number of " +
                     (what == "num_warps" ? "warps" : "stages"),
                 "write " + what + "=4");
   return *value;

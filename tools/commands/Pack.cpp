@@ -46,7 +46,7 @@ std::string targetOf(const std::string &name) {
   if (GpuTarget::looksLike(name))
     return GpuTarget::parse(name).name;
   if (!CpuTarget::parse(name))
-    throw Error("--targets: " + name + " is no target",
+    throw Error("--targets: " + name + " is not a target",
                 "write cpu (this machine), one such as cpu:x86-64-v3:0000, or "
                 "GPUs such as sm_80");
   return name;

@@ -68,8 +68,7 @@ std::string findProgram(const std::string &name) {
       return candidate.string();
     begin = end + 1;
   }
-  throw Error("there is no program `" + name + "`",
-              "give its path, or check PATH");
+  throw Error("no program `" + name + "`", "give its path, or check PATH");
 }
 
 int run(const RecordOptions &options, const std::vector<std::string> &rest) {

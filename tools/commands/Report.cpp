@@ -87,14 +87,12 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
   }
   if (!options.sass.empty()) {
     if (input.sass.empty())
-      throw Error("there is no SASS without ptxas and nvdisasm",
-                  "leave --sass out");
+      throw Error("no SASS without ptxas and nvdisasm", "leave --sass out");
     writeOutput(options.sass, input.sass);
   }
   const Json report = ptx::makeReport(input, listing.kernel);
   if (options.blocks && input.sassOfPtx.empty())
-    throw Error("there is no SASS without ptxas and nvdisasm",
-                "leave --blocks out");
+    throw Error("no SASS without ptxas and nvdisasm", "leave --blocks out");
   if (options.json)
     std::printf("%s\n", report.dump(2).c_str());
   else

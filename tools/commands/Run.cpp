@@ -230,7 +230,7 @@ int run(const RunOptions &options) {
     for (const auto &[name, tensor] : stored) {
       if (!tensors.count(name))
         throw Error(options.input + " holds `" + name +
-                        "`, which is no tensor of the kernel",
+                        "`, which is not a tensor of the kernel",
                     nearestNameHint(name, namesOf(std::views::keys(tensors)),
                                     "tensors"));
       tensors[name] = fromStored(name, tensor, tensors.at(name));

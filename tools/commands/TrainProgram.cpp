@@ -53,12 +53,12 @@ fs::path findTorch() {
       torch = said.output;
   }
   if (torch.empty())
-    throw Error("torch was not found: Torch_ROOT is not set, and python3 has "
-                "none",
+    throw Error("torch was not found: Torch_ROOT is not set, and python3 does "
+                "not have torch",
                 hint);
   if (!isFile(torch / "lib/libtorch_cpu.so"))
     throw Error(torch.string() +
-                    " is no folder of torch: it has no lib/libtorch_cpu.so",
+                    " is not a folder of torch: it has no lib/libtorch_cpu.so",
                 hint);
   const std::string version = torchVersion(torch);
   if (version != TESSERA_TORCH_VERSION)

@@ -52,12 +52,11 @@ void showPage(const TuneOptions &options) {
     for (const Landscape::Row &row : landscape.rows)
       timed += std::count_if(row.cells.begin(), row.cells.end(),
                              [](const auto &cell) { return cell.has_value(); });
-  std::printf(
-      "%s: %zu configurations of %zu entries%s\n", out.c_str(), timed,
-      table.entries().size(),
-      fs::exists(times)
-          ? ""
-          : (", the table's alone: there is no " + times.string()).c_str());
+  std::printf("%s: %zu configurations of %zu entries%s\n", out.c_str(), timed,
+              table.entries().size(),
+              fs::exists(times)
+                  ? ""
+                  : (", the table's alone: no " + times.string()).c_str());
 }
 
 int show(const TuneOptions &options) {
@@ -109,7 +108,7 @@ int rekey(const TuneOptions &options) {
     if (kernels.count(entry.key.kernel)) {
       const auto hash = tune::currentHash(entry.key.kernel);
       if (!hash || hash->empty())
-        throw Error("there is no kernel " + entry.key.kernel,
+        throw Error("no kernel " + entry.key.kernel,
                     "name it as the table does: "
                     "kernels/nsa/window_fwd.py:window_fwd");
       changed += entry.key.textHash != *hash;

@@ -132,7 +132,7 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
                   "machine")
       ->capture_default_str();
   verb.add_option("--gpu", search.gpu,
-                  "predict times for a GPU that is not at hand: a100, "
+                  "predict times for a GPU that this machine lacks: a100, "
                   "a100-pcie, h100, h200 (docs/cost-model.md)");
   verb.add_option("--budget", search.budget,
                   "time to compile and measure: 90s, 5m")
@@ -162,7 +162,7 @@ tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
   for (const std::string &why : list.refused)
     logWarning("not tuned: " + why);
   if (list.jobs.empty())
-    throw Error("there is no launch to tune",
+    throw Error("no launch to tune",
                 "see the reasons above; record the launches again");
   return list;
 }
@@ -208,7 +208,7 @@ int runTuneSearch(const TuneSearch &given) {
   if (search.device != "cpu" && search.device != "cuda")
     throw Error("--device " + search.device + " is not tuned",
                 "say --device cpu or --device cuda; --gpu NAME predicts for a "
-                "GPU that is not at hand");
+                "GPU that this machine lacks");
   const tune::SearchOptions options = searchOptions(
       search, search.device == "cuda"
                   ? gpucheck::deviceOf(cases::gpuFacts())

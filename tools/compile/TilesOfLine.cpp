@@ -28,7 +28,7 @@ fileAndLine(const std::string &text) {
   const std::string number = text.substr(colon + 1);
   const auto line = numberFromText<uint32_t>(number);
   if (!line || *line == 0)
-    throw Error("`" + number + "` is no number of a line",
+    throw Error("`" + number + "` is not a number of a line",
                 "write FILE:LINE, as k.py:18");
   return std::pair(text.substr(0, colon), *line);
 }

@@ -236,7 +236,7 @@ void Results::exclude(size_t i, size_t candidate, const std::string &why) {
   lost[i][candidate] = why;
   // Without the kernel's default configuration the baseline is missing.
   if (candidate == 0)
-    fail(i, "the kernel's own choice: " + why);
+    fail(i, "the kernel's default configuration: " + why);
 }
 
 std::set<size_t> Results::excluded(size_t i) const {

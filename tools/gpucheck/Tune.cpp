@@ -86,7 +86,7 @@ private:
     if (!Driver::instance().healthy())
       throw LostProcess{i, entrants[i].problem};
     if (i == 0)
-      throw Error("the kernel's own choice: " + entrants[i].problem);
+      throw Error("the kernel's default configuration: " + entrants[i].problem);
   }
 
   cases::PreparedLaunch launch(size_t i) const {

@@ -99,7 +99,7 @@ def instance_for(path, name, types, constexprs, values):
 
 
 def grid_with(path, name, grid, args, old, new):
-    """The grid with the constexprs `new` in place of `old`."""
+    """The grid with the constexprs `new` instead of `old`."""
     if name == "rope":
         return (grid[0], cdiv(grid[1] * old["BT"], new["BT"]), *grid[2:])
     return (first_dimension(path, name, grid, args, old, new), *grid[1:])

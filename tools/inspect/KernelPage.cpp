@@ -19,7 +19,7 @@ bool hasMachineCode() {
   if (ptxas && findDisassembler(ptxas->path))
     return true;
   std::fprintf(stderr, "tessera: %s: the page has no SASS%s\n",
-               ptxas ? "there is no nvdisasm" : why.c_str(),
+               ptxas ? "no nvdisasm" : why.c_str(),
                ptxas ? "" : " and no registers");
   return false;
 }

@@ -52,7 +52,7 @@ static uint64_t lengthIn(std::string_view header) {
         std::from_chars(line.data(), line.data() + line.size(), length);
     if (error != std::errc() || after != line.data() + line.size() ||
         length > mostBody)
-      throw Error("Content-Length `" + std::string(line) + "` is no length",
+      throw Error("Content-Length `" + std::string(line) + "` is not a length",
                   "a number of bytes, at most 64 MiB");
     return length;
   }

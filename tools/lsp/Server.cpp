@@ -49,7 +49,7 @@ std::string pathIn(const Json &params) {
   const auto uri = member<std::string>(document, "uri", "textDocument");
   const std::string path = pathOfUri(uri);
   if (path.empty())
-    throw Error("`" + uri + "` is no file", "open a file:// URI");
+    throw Error("`" + uri + "` is not a file", "open a file:// URI");
   return std::filesystem::path(path).lexically_normal().generic_string();
 }
 } // namespace

@@ -88,7 +88,8 @@ Position readPosition(const Json &json) {
   const auto number = [&](const char *key) {
     const Json value = member<Json>(json, key, "a position");
     if (!value.is_number_unsigned() || value.get<uint64_t>() > 0x7ffffffe)
-      throw Error(std::string("a position: `") + key + "` is no number from 0",
+      throw Error(std::string("a position: `") + key +
+                      "` is not a number from 0",
                   "lines and characters count from 0");
     return value.get<uint32_t>();
   };

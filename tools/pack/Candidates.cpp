@@ -48,8 +48,8 @@ public:
     tuning.leftOut = job.space.leftOut;
     const std::vector<tune::Candidate> &all = job.space.candidates;
     if (all.empty())
-      throw Error("there is no configuration to try: " +
-                  (tuning.leftOut.empty() ? "the kernel has none"
+      throw Error("no configuration to try: " +
+                  (tuning.leftOut.empty() ? "the kernel does not have one"
                                           : tuning.leftOut[0].second));
     const size_t most = deadline ? compiledInABudget : compiledAtOnce;
     for (size_t first = 0; first < all.size(); first += most) {
@@ -87,7 +87,7 @@ private:
     } catch (const Error &error) {
       const std::string why = "does not compile: " + firstLine(error.message);
       if (tuning.candidates.empty())
-        throw Error("the kernel's own choice " + why);
+        throw Error("the kernel's default configuration " + why);
       tuning.leftOut.emplace_back(candidate.use, why);
     }
   }

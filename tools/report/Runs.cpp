@@ -131,7 +131,8 @@ Json runJson(const fs::path &folder) {
   const fs::path file = folder / "metrics.jsonl";
   const auto text = tryReadFile(file);
   if (!text)
-    throw Error(folder.string() + " is no run folder: it has no metrics.jsonl",
+    throw Error(folder.string() +
+                    " is not a run folder: it has no metrics.jsonl",
                 "name the folder that `out` of the training config names");
   fs::path name = folder.lexically_normal();
   if (name.filename().empty()) // "runs/a/"

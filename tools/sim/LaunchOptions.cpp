@@ -32,7 +32,7 @@ uint64_t number(const std::string &text, const std::string &what) {
   if (error == std::errc::result_out_of_range)
     throw Error(what + " `" + text + "` is too large", "write 4 or 4,2,1");
   if (error != std::errc() || end != text.data() + text.size())
-    throw Error(what + " `" + text + "` is no number", "write 4 or 4,2,1");
+    throw Error(what + " `" + text + "` is not a number", "write 4 or 4,2,1");
   return value;
 }
 
@@ -124,7 +124,7 @@ struct Arguments {
         params.push_back(std::move(param));
       }
       if (value.empty() || *end)
-        throw Error("--arg " + text + ": `" + value + "` is no number",
+        throw Error("--arg " + text + ": `" + value + "` is not a number",
                     "write i32=1024");
     } else {
       throw Error("cannot read --arg " + text,

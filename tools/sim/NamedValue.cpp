@@ -118,7 +118,7 @@ std::string withPrints(const std::string &text, const std::string &file,
   const FunctionDef *function = functionOf(*parsed.module, line);
   const Stmt *stmt = function ? innermost(function->body, line) : nullptr;
   if (!stmt)
-    throw Error(place + " is no statement of a kernel",
+    throw Error(place + " is not a statement of a kernel",
                 "name the line of an assignment: the value is printed as it "
                 "is behind it");
   if (stmt->is<For>() || stmt->is<While>() || stmt->is<If>() ||

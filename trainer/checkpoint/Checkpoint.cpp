@@ -190,7 +190,7 @@ Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
   for (const std::string &setting : takeFrom(earlier, config))
     taken += (taken.empty() ? "" : ", ") + setting;
   if (!taken.empty())
-    say("settings that nobody gave, as the checkpoint has them: " + taken);
+    say("settings that were not given, as the checkpoint has them: " + taken);
   return config;
 }
 

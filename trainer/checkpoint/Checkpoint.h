@@ -55,7 +55,7 @@ struct FoundCheckpoint {
 
 using Say = std::function<void(const std::string &)>; ///< Takes a line.
 
-/// None when there is no checkpoint. Says which are damaged; throws
+/// nullopt without a checkpoint. Says which are damaged; throws
 /// tessera::Error when all are.
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
                                               const Say &say);
@@ -72,7 +72,7 @@ enum class KeptKernels { WhereMissing, Always };
 Config withKeptKernels(Config config, const std::string &run,
                        KeptKernels which);
 
-/// `config` with the checkpoint's values of settings that nobody gave; says
+/// `config` with the checkpoint's values of settings that were not given; says
 /// which these are.
 Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
                      const Say &say);

@@ -41,7 +41,7 @@ void CheckpointWriter::start(const Progress &progress,
     const std::lock_guard lock(mutex);
     failed.push_back(
         {progress.step,
-         Error("there is no memory for a copy of weights and moments",
+         Error("no memory for a copy of weights and moments",
                "a run takes 12 bytes a parameter more while it saves: lower "
                "train.device_batch_size")});
     return;

@@ -29,7 +29,7 @@ namespace {
 
 [[noreturn]] void refusePickle(const std::string &file,
                                const std::string &why) {
-  throw Error(fmt::format("{} is no dictionary of tensors: {}", file, why),
+  throw Error(fmt::format("{} is not a dictionary of tensors: {}", file, why),
               "torch.save(model.state_dict(), FILE) writes one; what holds it "
               "must be opened first, as torch.load(FILE)[\"model\"]");
 }
@@ -282,7 +282,7 @@ private:
     case 'j': {
       const auto found = kept.find(number(opcode == 'h' ? 1 : 4));
       if (found == kept.end())
-        refusePickle(file, "its pickle names a value that it has not");
+        refusePickle(file, "its pickle names a value that it lacks");
       push(found->second);
       return true;
     }

@@ -19,7 +19,7 @@ struct TrainedModel {
 
 /// Its weights in fp32 on the CPU. A kernel file of one's own that is not
 /// where it was is taken from the run folder. Throws tessera::Error where there
-/// is no checkpoint.
+/// is not a checkpoint.
 TrainedModel readTrainedModel(const std::string &run,
                               const std::vector<std::string> &overrides);
 

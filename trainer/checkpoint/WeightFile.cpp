@@ -153,7 +153,7 @@ void exportWeights(const ExportOptions &options) {
   if (options.names == WeightNames::HuggingFace &&
       !isLlama(trained.model->config()))
     throw Error("the model of " + options.run +
-                    " is no Llama, which Hugging Face's names are for",
+                    " is not a Llama, which Hugging Face's names are for",
                 "a Llama has attention: dense, model.mlp: swiglu, as many "
                 "channels in values as in keys, and positions as they are; "
                 "--names own writes every model");

@@ -24,8 +24,8 @@ struct ExportOptions {
 
 /// Writes the fp32 weights of a run: a dictionary for torch.load, or
 /// safetensors. Throws tessera::Error for another ending, or for Hugging
-/// Face's names of a model that is no Llama: those have dense attention, SwiGLU
-/// and heads whose values are as wide as their keys.
+/// Face's names of a model that is not a Llama: those have dense attention,
+/// SwiGLU and heads whose values are as wide as their keys.
 void exportWeights(const ExportOptions &options);
 
 /// Fills the model's parameters from a file of either kind and either names,

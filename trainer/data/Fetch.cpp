@@ -104,7 +104,7 @@ ListEntry entryOf(const std::string &line, const std::string &place,
   if (fields.size() == 2 && isSum(fields[0]))
     std::swap(fields[0], fields[1]);
   if (fields.size() > 2 || (fields.size() == 2 && !isSum(fields[1])))
-    refuse("`" + line + "` is no address with a SHA-256 of 64 digits");
+    refuse("`" + line + "` is not an address with a SHA-256 of 64 digits");
   ListEntry entry{fields[0], "", fields.size() > 1 ? fields[1] : "", place};
   std::ranges::transform(entry.sum, entry.sum.begin(), [](char c) {
     return c >= 'A' && c <= 'F' ? c + 32 : c;
@@ -119,7 +119,7 @@ ListEntry entryOf(const std::string &line, const std::string &place,
   const bool whole = entry.address.find("://") != std::string::npos ||
                      entry.address.starts_with('/');
   if (!whole && mirror.empty())
-    throw Error(place + ": `" + entry.address + "` is no URL and no path",
+    throw Error(place + ": `" + entry.address + "` is neither a URL nor a path",
                 "--mirror URL says what such addresses begin with");
   if (!whole)
     entry.address = mirror + (mirror.ends_with('/') ? "" : "/") + entry.address;

@@ -24,7 +24,7 @@ std::filesystem::path parquetProgram();
 /// null ones are left out. Memory is that of a few pages of the file,
 /// not of a row group. Throws
 /// tessera::Error with file, row group and what to do for a file that is
-/// damaged, has no such column, or one that is no text. Returns the rows.
+/// damaged, has no such column, or one that is not text. Returns the rows.
 int64_t readParquet(const std::string &file, const std::string &field,
                     DocumentSink &sink,
                     const std::filesystem::path &program = parquetProgram());

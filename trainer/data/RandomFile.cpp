@@ -21,7 +21,7 @@ RandomFile::RandomFile(const std::string &path)
     throw Error(fmt::format("cannot read {}: {}", path, errnoText(errno)),
                 "check that the file is there and readable");
   if (!S_ISREG(status.st_mode))
-    throw Error(fmt::format("cannot read {}: it is no regular file", path),
+    throw Error(fmt::format("cannot read {}: it is not a regular file", path),
                 "name a file, not a pipe or a device");
   bytes = int64_t(status.st_size);
 }

@@ -14,7 +14,7 @@ namespace tessera::trainer {
 /// it is an error then, and not the end of the process.
 class RandomFile {
 public:
-  /// Throws tessera::Error when it is no regular file that can be read.
+  /// Throws tessera::Error when it is not a regular file that can be read.
   explicit RandomFile(const std::string &path);
 
   const std::string &path() const { return name; }

@@ -96,7 +96,7 @@ TokenLayout readShard(std::string_view head, int64_t size,
   const json header = parseShallowJson(
       head.substr(magic.size(), size_t(shardHeaderBytes) - magic.size()));
   if (!header.is_object())
-    damaged(name, "its header is no JSON object");
+    damaged(name, "its header is not a JSON object");
   if (numberOf(header, "version", 1 << 30, name) != 1)
     damaged(name, "its header has a version that is not known here");
   TokenLayout layout;

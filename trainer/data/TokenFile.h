@@ -33,7 +33,7 @@ struct TokenLayout {
   int64_t endToken = -1;
   int64_t textBytes = 0; ///< 0: not known.
   int64_t documents = 0;
-  std::string sha256; ///< Empty: the file has none.
+  std::string sha256; ///< Empty if the file lacks it.
 };
 
 constexpr int64_t shardHeaderBytes = 1024;

@@ -56,7 +56,7 @@ lastSelectedFractions(const std::vector<at::Tensor> &layers, const Batch &batch,
   const std::vector<int32_t> starts = startsOf(batch);
   const at::Tensor targets = batch.targets.flatten().cpu();
   for (size_t i = 1; i < starts.size(); ++i)
-    // Padding, which has no targets, is no sequence.
+    // Padding, which has no targets, is not a sequence.
     if (targets.slice(0, starts[i - 1], starts[i])
             .ne(noTarget)
             .any()

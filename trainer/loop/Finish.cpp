@@ -80,7 +80,7 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
   return metrics;
 }
 
-/// ", 20 of them from the pack, which lacks 3"; empty: there is no pack.
+/// ", 20 of them from the pack, which lacks 3"; empty: no pack.
 std::string packText(const models::KernelCounts &counts) {
   if (!counts.packed && !counts.packMisses)
     return "";

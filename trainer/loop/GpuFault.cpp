@@ -27,7 +27,7 @@ std::optional<Error> gpuFault(c10::Device device, const Config &config) {
                   int(device.index()), what),
       fmt::format("{}; nothing of the step was saved: {}", hint,
                   checkpoints.empty()
-                      ? "there is no checkpoint yet (train.save_every), the "
+                      ? "no checkpoint yet (train.save_every), the "
                         "same command starts over"
                       : fmt::format("the same command goes on from the "
                                     "checkpoint of step {}",

@@ -40,8 +40,8 @@ public:
       : config(config), model(model), optimizer(optimizer) {}
 
   /// As backward(). `replays`: a graph may do it, which fills no statistics and
-  /// tells nobody when a gradient is there. All kernels have been loaded by
-  /// then; one that has not is a tessera::Error that names it. The time of a
+  /// tells no caller when a gradient is ready. All kernels have been loaded by
+  /// then; a missing one is a tessera::Error that names it. The time of a
   /// replay is Stage::Backward.
   at::Tensor run(const Batch &batch, double factor, bool replays,
                  StageClock &clock, models::Statistics *statistics);

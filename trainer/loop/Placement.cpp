@@ -17,7 +17,7 @@ namespace tessera::trainer {
 namespace {
 
 /// Torch registers its CUDA kernels when this library is loaded; this program
-/// is linked without it, since it also runs where there is no GPU.
+/// is linked without it, since it also runs without a GPU.
 void loadTorchCuda() {
   // Deterministic products need it, and cuBLAS reads it once.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);

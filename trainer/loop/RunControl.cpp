@@ -44,7 +44,7 @@ RunControl::RunControl(const std::string &folder, int64_t rank, double least)
       since(Clock::now()) {
   const std::string name =
       fmt::format("{}/heartbeat_rank{}.jsonl", folder, rank);
-  // A sign of life that cannot be given is no reason to end.
+  // A sign of life that cannot be given is not a reason to end.
   heartbeat.reset(
       ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (rank == 0 && least > 0)

@@ -29,7 +29,7 @@ public:
   /// Writes heartbeat_rank<rank>.jsonl in the run's folder. The first process
   /// also watches its steps: when none ends for stallLimit(.., `least`) seconds
   /// a line says so and the stack of the calling thread goes to standard error,
-  /// once a stall. 0: nobody watches.
+  /// once a stall. 0: no watchdog.
   RunControl(const std::string &folder, int64_t rank, double least);
   ~RunControl();
   RunControl(const RunControl &) = delete;

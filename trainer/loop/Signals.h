@@ -13,8 +13,8 @@ namespace tessera::trainer {
 /// doing and the stack of the thread that got the signal, and the run goes on;
 /// those that come while reports have taken more than a tenth of the time are
 /// passed over.
-/// SIGPIPE and SIGXFSZ do nothing: a log that nobody reads any more, or that
-/// must not grow, is no reason to end.
+/// SIGPIPE and SIGXFSZ do nothing: a log without a reader, or that
+/// must not grow, is not a reason to end.
 class ReportSignals {
 public:
   ReportSignals();

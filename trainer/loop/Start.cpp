@@ -178,7 +178,7 @@ Progress beginning(const std::optional<FoundCheckpoint> &checkpoint,
   progress.scale = firstScale(config);
   const OptimizerState whole = gatherState(optimizer, parallel);
   if (parallel.first() && !whole.weight.defined())
-    throw Error("there is no memory for the state of all processes, which the "
+    throw Error("no memory for the state of all processes, which the "
                 "first one reads and hands out",
                 "a run takes 12 bytes a parameter more in process 0 while it "
                 "starts: lower train.device_batch_size");

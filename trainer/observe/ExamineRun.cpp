@@ -23,7 +23,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Records in a row that make a finding; one alone is no reason to stop a run.
+/// Records in a row that make a finding; one alone is not a reason to stop a
+/// run.
 constexpr size_t inRow = 3;
 /// Steps in which that many bad updates make one.
 constexpr int64_t recentSteps = 128;
@@ -134,7 +135,7 @@ Verdict zeroGradient(const std::vector<json> &records) {
           fmt::format("the gradient is zero in the last {} lines", inRow)};
 }
 
-/// The fields are those of the Python system's heartbeat.
+/// The fields are those of nsa-vibe's heartbeat.
 Verdict gateCollapse(const std::vector<json> &records) {
   const auto entropy = column(records, "gate_entropy_mean"),
              share = column(records, "gate_collapse_frac");

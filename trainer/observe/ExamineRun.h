@@ -34,8 +34,8 @@ struct Verdict {
 };
 
 /// Judges the last lines of heartbeat_rank0.jsonl and metrics.jsonl in a run's
-/// folder; `now` is in seconds since the epoch. Throws tessera::Error when
-/// there is no run.
+/// folder; `now` is in seconds since the epoch. Throws tessera::Error if
+/// the folder does not contain a run.
 Verdict examineRun(const std::string &folder, const WatchLimits &limits,
                    double now);
 

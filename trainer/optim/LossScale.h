@@ -32,13 +32,13 @@ LossScale firstScale(const Config &config);
 
 /// Adapts the factor to a step with this loss and gradient norm. True: its
 /// update has to be left out because the gradients overflowed, and a smaller
-/// factor may help. A loss that is not finite is no overflow of gradients, nor
-/// is anything at factor 1.
+/// factor may help. A loss that is not finite is not an overflow of gradients,
+/// nor is anything at factor 1.
 bool overflowed(const Config &config, LossScale &scale, double loss,
                 double norm);
 
 nlohmann::json toJson(const LossScale &scale);
-/// firstScale() for a checkpoint that has none, or when either run is not in
+/// firstScale() for a checkpoint without one, or when either run is not in
 /// fp16.
 LossScale scaleFromJson(const Config &config, const nlohmann::json &json);
 

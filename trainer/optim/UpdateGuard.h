@@ -23,7 +23,7 @@ struct UpdateHistory {
 };
 
 nlohmann::json toJson(const UpdateHistory &history);
-/// Empty for a checkpoint that has none. Throws nlohmann's exceptions for
+/// Empty for a checkpoint without one. Throws nlohmann's exceptions for
 /// another form.
 UpdateHistory historyFromJson(const nlohmann::json &json);
 

@@ -15,8 +15,8 @@
 namespace tessera::trainer {
 
 /// Every process calls the same functions in the same order; each waits for all
-/// others. A run of one process waits for nobody and changes nothing. All throw
-/// tessera::Error when another process has ended or does not answer.
+/// others. A run of one process waits for no process and changes nothing. All
+/// throw tessera::Error when another process has ended or does not answer.
 ///
 /// Tensors on the CPU go by Gloo. Those on GPUs go by NCCL, where waiting is
 /// put on the GPU's current stream and not on the host, or, with
@@ -24,7 +24,7 @@ namespace tessera::trainer {
 class DataParallel {
 public:
   /// Meets the others. `wire`: what averages are rounded to on their way.
-  /// Throws tessera::Error where there is no NCCL for a GPU.
+  /// Throws tessera::Error if a GPU lacks NCCL.
   explicit DataParallel(const World &world, Precision wire = Precision::Fp32,
                         c10::Device device = c10::kCPU,
                         ExchangeBackend backend = ExchangeBackend::Auto);

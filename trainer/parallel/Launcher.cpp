@@ -117,7 +117,7 @@ struct Child {
       lines += fmt::format("[rank {}] {}\n", rank, text.substr(0, end));
     for (std::string_view left = lines; !left.empty();)
       if (!writeAll(STDERR_FILENO, left))
-        break; // nobody reads it any more: the run goes on
+        break; // without a reader the run continues
   }
 
   int64_t rank;

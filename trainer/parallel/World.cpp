@@ -31,9 +31,10 @@ public:
     const char *end = value.data() + value.size();
     const auto [stop, code] = std::from_chars(value.data(), end, result);
     if (code != std::errc() || stop != end || result < low || result > high)
-      throw Error(fmt::format("environment: {}='{}' is no number from {} to {}",
-                              name, value, low, high),
-                  howToStart);
+      throw Error(
+          fmt::format("environment: {}='{}' is not a number from {} to {}",
+                      name, value, low, high),
+          howToStart);
     return result;
   }
 

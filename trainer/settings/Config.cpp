@@ -149,7 +149,7 @@ void addOverrides(Entries &entries, const std::vector<std::string> &overrides) {
   for (const std::string &o : overrides) {
     const auto given = nameAndValueOf(o);
     if (!given || given->first.empty())
-      throw Error(fmt::format("'{}' is no key=value", o),
+      throw Error(fmt::format("'{}' is not a key=value", o),
                   "for example train.steps=100");
     const auto &[name, value] = *given;
     const std::string text = typedText(name, value);

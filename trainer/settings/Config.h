@@ -36,7 +36,7 @@ struct StepRange {
 
 /// trainer/settings/Table.cpp says what each member means.
 struct Config {
-  Config() { model.layers = 1; } // as in the Python system
+  Config() { model.layers = 1; } // as in nsa-vibe
 
   models::ModelConfig model;
   std::string perSequence; ///< trainer/settings/SequenceSources.h.
@@ -129,7 +129,7 @@ struct Config {
 using Environment = std::map<std::string, std::string>;
 
 /// The file itself, or, for a name such as configs/quickstart.yaml that the
-/// current folder has not, the one that came with this program: in `configs` or
+/// current folder lacks, the one that came with this program: in `configs` or
 /// `share/tessera/configs` of a folder above it.
 std::string configPath(const std::string &file);
 
@@ -154,8 +154,8 @@ Config configFromJson(const nlohmann::json &values, const std::string &place);
 /// tessera::Error when they cannot share train.batch_size.
 Config forProcesses(Config config, int64_t processes);
 
-/// Gives every setting that results depend on, and that nobody gave, the value
-/// it has in `earlier`; returns "key=value" of those whose value changes.
+/// Gives every setting that results depend on, and that was not given, the
+/// value it has in `earlier`; returns "key=value" of those whose value changes.
 std::vector<std::string> takeFrom(const Config &earlier, Config &config);
 
 /// Every key with its value, as config.json holds it.

@@ -73,10 +73,10 @@ last one counts. `tessera train --dry-run` and `tessera config` print each
 with the place it comes from. A key that is not here, or twice in a file, is an
 error with its line.
 
-The names are those of the Python system whose files are to go on working; other
+The names are those of nsa-vibe whose files are to go on working; other
 names with the same meaning stand beside them. *May change* says what a run does
 that goes on from a checkpoint made with another value: `no` refuses, `with a
-line` goes on and says so; of these, a value that nobody gave is taken from the
+line` goes on and says so; of these, a value that was not given is taken from the
 checkpoint.
 
 | key | takes | default | meaning | other names | may change |
@@ -90,7 +90,7 @@ checkpoint.
   text += R"(
 ## Keys without a feature
 
-These keys of the Python system ask for what is not here. A value that asks for
+These keys of nsa-vibe ask for what is not here. A value that asks for
 nothing is taken, any other is an error.
 
 | key | taken | why no other |
@@ -103,7 +103,7 @@ nothing is taken, any other is an error.
   text += R"(
 ## Environment variables
 
-Variables whose names begin with `NSA_` are those of the Python system. Those in
+Variables whose names begin with `NSA_` are those of nsa-vibe. Those in
 the table above count; any other that asks for something is an error, because a
 run must not differ silently from what its user believes it to be.
 )";

@@ -100,7 +100,7 @@ Error memoryError(const Config &config, const std::string &what, int64_t held) {
            "model.dim or model.n_layers";
   else
     hint = fmt::format(
-        "{} takes about {} in place of {}{}; {}", fmt::join(run.settings, " "),
+        "{} takes about {} instead of {}{}; {}", fmt::join(run.settings, " "),
         bytesText(uint64_t(run.bytes)), bytesText(uint64_t(now)),
         run.fits ? ""
                  : ", which may still be too much: lower train.seq_len too",
@@ -108,7 +108,7 @@ Error memoryError(const Config &config, const std::string &what, int64_t held) {
                       "checkpoint, to the same bits"
                     : "a step has the same sequences then, but a run that was "
                       "begun does not go on so: give it a folder of its own");
-  return Error("there is no memory for a step: " + what, hint);
+  return Error("no memory for a step: " + what, hint);
 }
 
 } // namespace tessera::trainer

@@ -13,7 +13,7 @@ const std::vector<Choice> compressions = {
     choice("conv", Compression::Convolution),
     choice("mlp_pe", Compression::Mlp),
     {"mlp", -1,
-     "the Python system read this word and averaged: avg is what its runs did, "
+     "nsa-vibe read this word and averaged: avg is what its runs did, "
      "mlp_pe is the network of the paper"}};
 const std::vector<Choice> phiActivations = {
     choice("silu", MlpKind::Silu), choice("relu2", MlpKind::SquaredRelu)};

@@ -41,7 +41,7 @@ T parse(const Setting &s, const std::string &text) {
   return value;
 }
 
-/// The words of YAML 1.1, which the Python system's files may use.
+/// The words of YAML 1.1, which nsa-vibe's files may use.
 std::optional<bool> boolOf(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;

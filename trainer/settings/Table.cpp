@@ -27,7 +27,7 @@ const std::vector<Choice> wires = {choice("off", Precision::Fp32),
 const std::vector<Choice> backends = {choice("auto", ExchangeBackend::Auto),
                                       choice("nccl", ExchangeBackend::Nccl),
                                       choice("gloo", ExchangeBackend::Gloo)};
-// The Python system's true recomputed whole blocks.
+// nsa-vibe's true recomputed whole blocks.
 const std::vector<Choice> recomputes = {
     choice("none", Recompute::None),           choice("mlp", Recompute::Mlp),
     choice("attention", Recompute::Attention), choice("full", Recompute::Full),
@@ -110,7 +110,7 @@ std::vector<Setting> runSettings() {
       SettingEntry::oneOf(
           "runtime.gradient_checkpointing", MEMBER(model.recompute), recomputes,
           "what of each block is computed again in the backward pass "
-          "in place of being kept in memory")
+          "instead of being kept in memory")
           .free(),
       SettingEntry::oneOf(
           "runtime.fused_loss", MEMBER(model.fusedLoss), losses,
@@ -201,12 +201,11 @@ std::vector<Setting> runSettings() {
   };
 }
 
-/// Keys of the Python system's files without a feature here.
+/// Keys of nsa-vibe's files without a feature here.
 std::vector<Setting> absentSettings() {
   constexpr const char *flash =
-      "there is no FlashAttention-2 here: attention runs on our own kernels";
-  constexpr const char *dead =
-      "the Python system read this key and used it nowhere";
+      "FlashAttention-2 is not used here: attention runs on our own kernels";
+  constexpr const char *dead = "nsa-vibe read this key and used it nowhere";
   return {
       SettingEntry::absent("runtime.fa2_enabled", {"false"}, flash),
       SettingEntry::absent("runtime.fa2_min_len_win", {"-1"}, flash),

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *prefix = "NSA_";
 
-/// Variables of the Python system with values that ask for what is always so
+/// Variables of nsa-vibe with values that ask for what is always so
 /// here.
 struct Fulfilled {
   const char *name, *value;

@@ -164,7 +164,7 @@ std::vector<uint32_t> Tokenizer::encode(std::string_view text) {
 
 const std::string &Tokenizer::decode(int64_t token) const {
   if (token < 0 || token >= size() || words.tokens[size_t(token)].empty())
-    throw Error(fmt::format("{} is no token of this tokenizer", token),
+    throw Error(fmt::format("{} is not a token of this tokenizer", token),
                 "use the tokenizer that the data was prepared with");
   return words.tokens[size_t(token)];
 }

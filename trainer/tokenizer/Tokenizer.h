@@ -27,7 +27,7 @@ public:
   void encode(std::string_view text, std::vector<uint32_t> &out);
   std::vector<uint32_t> encode(std::string_view text);
 
-  /// The bytes of a token. Throws tessera::Error for a number that has none.
+  /// The bytes of a token. Throws tessera::Error for a number without bytes.
   const std::string &decode(int64_t token) const;
 
   int64_t size() const { return int64_t(words.tokens.size()); }

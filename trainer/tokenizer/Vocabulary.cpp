@@ -82,7 +82,7 @@ void addMerges(Vocabulary &vocabulary, const Numbers &numbers,
     const auto token = [&](const std::string &bytes) {
       const auto found = numbers.find(bytes);
       if (found == numbers.end())
-        refuse(at, fmt::format("'{}' is no token of the vocabulary",
+        refuse(at, fmt::format("'{}' is not a token of the vocabulary",
                                lettersOf(bytes)));
       return found->second;
     };
@@ -97,14 +97,14 @@ std::string base64(std::string_view text, const std::string &place) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn"
                                       "opqrstuvwxyz0123456789+/";
   if (text.size() % 4 != 0)
-    refuse(place, "the token is no base64");
+    refuse(place, "the token is not base64");
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
   std::string bytes;
   uint32_t bits = 0;
   for (size_t i = 0; i < text.size() - padding; ++i) {
     const size_t digit = digits.find(text[i]);
     if (digit == std::string_view::npos)
-      refuse(place, "the token is no base64");
+      refuse(place, "the token is not base64");
     bits = bits << 6 | uint32_t(digit);
     if (i % 4 != 0)
       bytes += char(bits >> (6 - i % 4 * 2) & 255);
@@ -160,7 +160,7 @@ Vocabulary parseVocabulary(std::string_view vocabulary, std::string_view merges,
                            const std::string &mergesPlace) {
   const auto json = parseShallowJson(vocabulary);
   if (!json.is_object())
-    refuse(vocabularyPlace, "it is no JSON object of tokens and numbers");
+    refuse(vocabularyPlace, "it is not a JSON object of tokens and numbers");
   Vocabulary result;
   Numbers numbers;
   for (const auto &[letters, number] : json.items()) {

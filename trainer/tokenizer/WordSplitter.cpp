@@ -69,7 +69,7 @@ std::string_view WordSplitter::first(std::string_view text) {
     return text;
   }
   const PCRE2_SIZE *place = pcre2_get_ovector_pointer(p.match);
-  // What is no UTF-8 matches nothing and stands before the match.
+  // Bytes that are not UTF-8 match nothing and precede the match.
   return place[0] > 0 ? text.substr(0, place[0]) : text.substr(0, place[1]);
 }
 

@@ -245,7 +245,7 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   if (edited &&
       (!found || entry->arg_size() != 4 || !entry->getReturnType()->isVoidTy()))
     refuseStage("llvm", llvmFile, 1, 0,
-                "there is no function @" + options.entry +
+                "no function @" + options.entry +
                     " of four arguments that returns void");
   if (!found)
     internalError("the module has no function " + options.entry);
@@ -272,8 +272,7 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
     result.link = watch.lap();
     const auto exported = exportedSymbols(result.bytes);
     if (!llvm::is_contained(exported, options.entry))
-      refuseStage("asm", file, 1, 0,
-                  "there is no global symbol " + options.entry);
+      refuseStage("asm", file, 1, 0, "no global symbol " + options.entry);
     return result;
   }
   if (options.keepAsm) {

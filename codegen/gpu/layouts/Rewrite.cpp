@@ -237,7 +237,7 @@ void Rewriter::emitFunction() {
 
 Value Rewriter::get(Value value, Layout layout) {
   Value found = written.lookup({value, layout});
-  assert(found && "nobody has asked for this version");
+  assert(found && "no operation asked for this version");
   return found;
 }
 

@@ -139,7 +139,7 @@ LogicalResult verifyTokens(func::FuncOp function) {
     for (Operation *source : tokenSources(wait.getGroups()))
       if (!isa_and_nonnull<tile::AsyncCommitOp>(source)) {
         right = false;
-        wait.emitOpError("waits for what is no group of copies");
+        wait.emitOpError("waits for an operand that is not a group of copies");
       }
   });
   function.walk([&](Operation *op) {
@@ -148,7 +148,8 @@ LogicalResult verifyTokens(func::FuncOp function) {
     if (!reader)
       return;
     right = false;
-    op->emitOpError("is waited for by nobody").attachNote(reader->getLoc())
+    op->emitOpError("is not awaited by any operation")
+            .attachNote(reader->getLoc())
         << "what it copies is read here";
   });
   return success(right);

@@ -147,8 +147,8 @@ def AsyncWaitsPass : GpuPass<"tessera-async-waits"> {
     and these are the youngest. For a `tile.async_wait` that is the number of
     groups that are committed behind the ones it names, where ways through
     branches and loops differ the least. Refused are a commit that leaves out a
-    copy under way or takes a token of no copy of its own, a wait for what is no
-    group, and a copy that nobody waits for and a load needs.
+    copy under way or takes a token of no copy of its own, a wait for an operand that is not a
+    group, and a copy that a load needs and no operation waits for.
   }];
 }
 

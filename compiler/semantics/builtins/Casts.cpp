@@ -29,8 +29,7 @@ Value emitIntDType(BuiltinCall &call) {
   auto dtype = intOfWidth(unsigned(call.integer(0)), call.boolean(1));
   if (!dtype)
     call.fail(0, DiagnosticId::BadArgument,
-              "there is no integer of " + std::to_string(call.integer(0)) +
-                  " bits");
+              "no integer of " + std::to_string(call.integer(0)) + " bits");
   return Value::type(Type(*dtype));
 }
 
@@ -58,7 +57,7 @@ Value emitTypeOfText(BuiltinCall &call) {
   element.isPointer = text.rfind('*', 0) == 0;
   auto dtype = parseDType(text.substr(element.isPointer));
   if (!dtype)
-    call.fail(0, DiagnosticId::BadArgument, "there is no type `" + text + "`",
+    call.fail(0, DiagnosticId::BadArgument, "no type `" + text + "`",
               "as in \"fp32\", \"i64\" or \"*bf16\"");
   element.dtype = *dtype;
   return Value::type(Type(element));

@@ -52,7 +52,7 @@ Value emitLimit(BuiltinCall &call) {
   const Type &type = subject(call);
   if (!type.element.isInt())
     call.fail(0, DiagnosticId::BadArgument,
-              "the type " + toString(type) + " is no integer",
+              "the type " + toString(type) + " is not an integer",
               "of floats write float(\"inf\") and float(\"-inf\")");
   return Value::integer(isMost ? maxOf(type.element.dtype)
                                : minOf(type.element.dtype));

@@ -13,7 +13,7 @@ include "dialect/tile/td/LayoutAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_Token : TileTypeDef<"Token", "token"> {
-  let summary = "asynchronous copies that somebody may wait for";
+  let summary = "asynchronous copies that an operation may wait for";
   let description = [{
     That of a copy comes from `tile.async_copy`, that of a group of copies from
     `tile.async_commit`; branches and loops hand tokens on as other values. It
@@ -115,7 +115,7 @@ def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
 def Tile_AsyncDoneOp : Tile_Op<"async_done", [Pure]> {
   let summary = "the token of no copy at all";
   let description = [{
-    What a branch that starts no copy gives in place of one.
+    What a branch that starts no copy gives instead of one.
 
     ```mlir
     %t = tile.async_done

@@ -52,7 +52,7 @@ CudaCode::~CudaCode() {
 
 void CudaCode::refuse(Result result) const {
   driver.check(result, "launching " + *label);
-  throw std::logic_error("a result that is no error");
+  throw std::logic_error("a result that is not an error");
 }
 
 void CudaCode::describe(const std::string &configuration,

@@ -129,8 +129,7 @@ static const LaunchDevice &addStreamDevice(int ordinal) {
 
 DeviceHandle cudaDevice(int ordinal) {
   if (ordinal < 0 || ordinal >= mostGpus)
-    throw Error("there is no GPU " + std::to_string(ordinal),
-                "number them from 0");
+    throw Error("no GPU " + std::to_string(ordinal), "number them from 0");
   if (const LaunchDevice *device = streamDevices[size_t(ordinal)].load(
           std::memory_order_acquire)) [[likely]]
     return DeviceHandle(*device);

@@ -70,8 +70,7 @@ void Driver::loadFunctions() {
                        reinterpret_cast<const void *>(&wantsBlocking))));
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    throw NoGpu("there is no NVIDIA GPU: " + std::string(::dlerror()),
-                elsewhere);
+    throw NoGpu("no NVIDIA GPU: " + std::string(::dlerror()), elsewhere);
 #define TESSERA_FIND(name, suffix)                                             \
   find(library, functions.name, "cu" #name suffix)
   TESSERA_FIND(Init, "");
@@ -119,11 +118,11 @@ void Driver::open() {
     const char *text = nullptr;
     if (!result || functions.GetErrorString(result, &text) || !text)
       text = "the driver lists none";
-    throw NoGpu("there is no NVIDIA GPU: " + std::string(text), elsewhere);
+    throw NoGpu("no NVIDIA GPU: " + std::string(text), elsewhere);
   }
   if (number < 0 || number >= count)
-    throw NoGpu("there is no GPU " + std::to_string(number) +
-                    "; the driver lists " + std::to_string(count),
+    throw NoGpu("no GPU " + std::to_string(number) + "; the driver lists " +
+                    std::to_string(count),
                 "number them from 0; CUDA_VISIBLE_DEVICES chooses which ones "
                 "a process sees");
   char buffer[256] = {};

@@ -38,7 +38,7 @@ std::string hintOf(sim::Check check) {
 sim::Options simOptions() {
   const std::string checks = optionText(Option::SimChecks);
   if (checks != "all" && checks != "bounds")
-    throw Error("TESSERA_SIM_CHECKS=" + checks + " is no set of checks",
+    throw Error("TESSERA_SIM_CHECKS=" + checks + " is not a set of checks",
                 "set it to all or bounds");
   sim::Options options;
   options.counters = false; // launches do not read them
@@ -48,12 +48,13 @@ sim::Options simOptions() {
   }
   const std::string lanes = optionText(Option::SimLanes);
   if (lanes != "lockstep" && lanes != "apart")
-    throw Error("TESSERA_SIM_LANES=" + lanes + " is no way to run lanes",
+    throw Error("TESSERA_SIM_LANES=" + lanes + " is not a way to run lanes",
                 "set it to lockstep or apart");
   options.lanesApart = lanes == "apart";
   const std::string cores = optionText(Option::SimTensorCores);
   if (cores != "fused" && cores != "a100" && cores != "h100")
-    throw Error("TESSERA_SIM_TENSOR_CORES=" + cores + " is no tensor core",
+    throw Error("TESSERA_SIM_TENSOR_CORES=" + cores +
+                    " is not a kind of tensor core",
                 "set it to fused, a100 or h100");
   options.tensorCores = cores == "fused"  ? sim::TensorCores::Fused
                         : cores == "a100" ? sim::TensorCores::A100

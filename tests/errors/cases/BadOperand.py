@@ -110,7 +110,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | kernel.py:8:10: error: an operand of `*` must be a number or a block, got the text 'i32' [BadOperand]
 # |       at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
 # |            ^~~~~~~~~~~~~~~~~~~~~~~~
-# | HINT: a text is no number: a constexpr takes a value, as in N=64
+# | HINT: a text is not a number: a constexpr takes a value, as in N=64
 
 # -----
 # kernel-in-kernel - launching a kernel from a kernel

@@ -61,7 +61,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 
 # -----
 # return-value - a kernel that returns a value
-# Why: A kernel runs as many programs at once; nobody takes what one of them returns.
+# Why: A kernel runs as many programs at once; no caller takes what one of them returns.
 # Fix: Write the result to memory with tl.store.
 
 import triton

@@ -31,7 +31,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | HINT: write one name for each value; _ takes what is not needed
 
 # -----
-# unpack-block - taking apart what is no tuple
+# unpack-block - taking apart what is not a tuple
 # Why: tl.load gives one block, however many rows it has.
 # Fix: Load twice, or use tl.split on a last dimension of size 2.
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # -----
-# not-power-of-two - a block whose size is no power of two
+# not-power-of-two - a block whose size is not a power of two
 # Why: Blocks are spread over the lanes of vectors and threads, which come in powers of two.
 # Fix: Use 128 and a mask for the elements past 100.
 

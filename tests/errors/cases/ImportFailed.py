@@ -97,7 +97,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, relu(a))
 
 # expect:
-# | kernel.py:4:25: error: there is no kernel file for `.activation` [ImportFailed]
+# | kernel.py:4:25: error: no kernel file for `.activation` [ImportFailed]
 # |   from .activation import relu
 # |                           ^~~~
-# | HINT: imports are looked up beside the file that imports: there is no regular file `activation.py` there
+# | HINT: imports are looked up beside the file that imports: no regular file `activation.py` there

@@ -60,13 +60,13 @@ def rows(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, tl.load(x + at), mask=at < n)
 
 # expect:
-# | kernel.py:5:12: error: argument `x`: "*float32" is no type of an argument [InvalidHint]
+# | kernel.py:5:12: error: argument `x`: "*float32" is not a type of an argument [InvalidHint]
 # |   # tessera: instance rows(x="*float32", out="*fp32:16", n="i32", BLOCK=128)
 # |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # | HINT: in signatures it is called `fp32`
 
 # -----
-# instance-unknown - an instance with a name that is no parameter
+# instance-unknown - an instance with a name that is not a parameter
 # Why: The kernel has no parameter of this name.
 # Fix: Write `BLOCK`.
 
@@ -101,7 +101,7 @@ def rows(out, TYPE: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(out + tl.arange(0, BLOCK), tl.zeros((BLOCK,), TYPE))
 
 # expect:
-# | kernel.py:5:12: error: argument `TYPE` is `tl.float33`, which is no value that a constexpr can have [InvalidHint]
+# | kernel.py:5:12: error: argument `TYPE` is `tl.float33`, which is not a value that a constexpr can have [InvalidHint]
 # |   # tessera: instance rows(out="*fp32:16", TYPE=tl.float33, BLOCK=128)
 # |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # | HINT: did you mean `tl.float32`?

@@ -26,7 +26,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 
 # -----
 # call-type - converting by calling a type
-# Why: A type of the language is no function.
+# Why: A type of the language is not a function.
 # Fix: Write `at.to(tl.float32)`.
 
 import triton

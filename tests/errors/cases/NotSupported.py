@@ -30,7 +30,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 
 # -----
 # index-block - taking one element of a block
-# Why: The elements of a block lie spread over registers: there is no cheap way to pick one by a
+# Why: The elements of a block lie spread over registers; picking one is slow by a
 #   number.
 # Fix: Load the element from memory: `tl.load(x)`; or reduce: `tl.sum(tl.where(at == 0, a,
 #   0.0))`.
@@ -148,7 +148,7 @@ def product(a, b, out, M: tl.constexpr, N: tl.constexpr):
 
 # -----
 # misspelt-type - a type that does not exist, in a constant of the file
-# Why: `tl.float33` is no type; constants may name types that kernels use.
+# Why: `tl.float33` is not a type; constants may name types that kernels use.
 # Fix: Write `tl.float32`.
 
 import triton
@@ -163,7 +163,7 @@ def rows(out, BLOCK: tl.constexpr):
     tl.store(out + tl.arange(0, BLOCK), tl.zeros((BLOCK,), ACC))
 
 # expect:
-# | kernel.py:10:60: error: there is no `tl.float33`, or it is not supported yet [NotSupported]
+# | kernel.py:10:60: error: no `tl.float33`, or it is not supported yet [NotSupported]
 # |       tl.store(out + tl.arange(0, BLOCK), tl.zeros((BLOCK,), ACC))
 # |                                                              ^~~
 # | HINT: did you mean `tl.float32`?
@@ -219,7 +219,7 @@ def fill(out, BLOCK: tl.constexpr):
 
 # -----
 # power-operator - `**` between run-time values
-# Why: There is no power instruction.
+# Why: GPUs do not have a power instruction.
 # Fix: Write `a * a`.
 
 import triton
@@ -281,7 +281,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, b)
 
 # expect:
-# | kernel.py:10:14: error: there is no `tl.float`, or it is not supported yet [NotSupported]
+# | kernel.py:10:14: error: no `tl.float`, or it is not supported yet [NotSupported]
 # |       b = a.to(tl.float)
 # |                ^~~~~~~~
 # | HINT: the type has a width: tl.float16, tl.bfloat16, tl.float32 or tl.float64
@@ -349,7 +349,7 @@ def copy(x, out, BLOCK: tl.constexpr):
     tl.store(out + at, tl.laod(x + at))
 
 # expect:
-# | kernel.py:9:24: error: there is no `tl.laod`, or it is not supported yet [NotSupported]
+# | kernel.py:9:24: error: no `tl.laod`, or it is not supported yet [NotSupported]
 # |       tl.store(out + at, tl.laod(x + at))
 # |                          ^~~~~~~
 # | HINT: did you mean `tl.load`?

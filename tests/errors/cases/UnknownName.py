@@ -94,7 +94,7 @@ def fill(out):
 
 # -----
 # missing-tl - a function of the language without `tl.`
-# Why: `arange` is no function of Python; the kernel language lives in the module `tl`.
+# Why: `arange` is not a function of Python; the kernel language lives in the module `tl`.
 # Fix: Write `tl.arange(0, BLOCK)`.
 
 import triton

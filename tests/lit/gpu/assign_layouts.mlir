@@ -150,7 +150,7 @@ func.func @shares(%A: !tile.ptr<bf16>, %B: !tile.ptr<bf16>, %O: !tile.ptr<f32>) 
   return
 }
 
-// Nobody loads anything: the halves get a layout although those of the plain
+// No operation loads: the halves get a layout although those of the plain
 // layout of the whole lie in different lanes.
 // CHECK-LABEL: @split_numbers
 // CHECK: tile.split

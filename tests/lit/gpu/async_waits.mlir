@@ -23,7 +23,7 @@ func.func @prologue(%p: !pointers, %m: !buffer) {
   return
 }
 
-// A group that nobody waits for counts, and no pass drops it.
+// A group that no operation waits for counts, and no pass drops it.
 // CHECK-LABEL: @unused
 // CHECK: %[[A:.*]] = tile.async_commit
 // CHECK-COUNT-2: tile.async_commit

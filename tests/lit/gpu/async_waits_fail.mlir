@@ -2,7 +2,7 @@
 // RUN: split-file %s %t
 // RUN: not tessera-opt %t/nobody_waits.mlir -tessera-async-waits 2>&1 | FileCheck %s
 // RUN: not tessera-opt %t/twice.mlir -tessera-async-waits 2>&1 | FileCheck %s --check-prefix=TWICE
-// CHECK: is waited for by nobody
+// CHECK: is not awaited by any operation
 // CHECK-NOT: func.func
 // TWICE: takes a token that is of no copy of its own
 // TWICE-NOT: func.func

@@ -6,7 +6,7 @@
 !buffer = !tile.smem<1 x 64xf32, #memory>
 func.func @nobody_waits(%p: !pointers) {
   %m = tile.smem_alloc : !buffer
-  // expected-error @+1 {{is waited for by nobody}}
+  // expected-error @+1 {{is not awaited by any operation}}
   %0 = tile.async_copy %p, %m vector 2 : !pointers -> !buffer
   %a = tile.async_commit %0
   // expected-note @+1 {{what it copies is read here}}
@@ -30,7 +30,7 @@ func.func @nobody_waits_in_the_loop(%p: !pointers, %n: i32) {
     %m = tile.smem_index %all[%i] : !buffers
     // expected-note @+1 {{what it copies is read here}}
     %x = tile.smem_load %m : !buffer -> tensor<64xf32, #row>
-    // expected-error @+1 {{is waited for by nobody}}
+    // expected-error @+1 {{is not awaited by any operation}}
     %0 = tile.async_copy %p, %m vector 2 : !pointers -> !buffer
     %a = tile.async_commit %0
   }
@@ -45,7 +45,7 @@ func.func @nobody_waits_in_the_loop(%p: !pointers, %n: i32) {
 !buffer = !tile.smem<1 x 64xf32, #memory>
 func.func @nobody_commits(%p: !pointers) {
   %m = tile.smem_alloc : !buffer
-  // expected-error @+1 {{is waited for by nobody}}
+  // expected-error @+1 {{is not awaited by any operation}}
   %0 = tile.async_copy %p, %m vector 2 : !pointers -> !buffer
   // expected-note @+1 {{what it copies is read here}}
   %x = tile.smem_load %m : !buffer -> tensor<64xf32, #row>
@@ -55,7 +55,7 @@ func.func @nobody_commits(%p: !pointers) {
 // -----
 
 func.func @whose_token(%t: !tile.token) {
-  // expected-error @+1 {{waits for what is no group of copies}}
+  // expected-error @+1 {{waits for an operand that is not a group of copies}}
   tile.async_wait %t
   return
 }
@@ -74,7 +74,7 @@ func.func @waits_for_a_copy(%p: !pointers, %m: !buffer, %e: i1) {
     %1 = tile.async_done
     scf.yield %1 : !tile.token
   }
-  // expected-error @+1 {{waits for what is no group of copies}}
+  // expected-error @+1 {{waits for an operand that is not a group of copies}}
   tile.async_wait %0
   return
 }

@@ -6,7 +6,7 @@
 #replicated = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [0]], warp = [[16], [0]]>
 
 // Order and scope go into the instruction; without them acq_rel among the
-// programs of the device. `red` where nobody reads the result.
+// programs of the device. `red` if no operation reads the result.
 // CHECK-LABEL: .entry orders(
 // CHECK: atom.relaxed.cta.global.add.u32
 // CHECK: atom.relaxed.gpu.global.add.u32

@@ -161,7 +161,7 @@ func.func @overwritten_late(%p: !tile.ptr<f32>, %x: !tensor) {
   return
 }
 
-// A buffer that comes from nobody knows where may be anywhere.
+// A buffer of unknown origin may be anywhere.
 // CHECK-LABEL: @unknown_buffer
 // CHECK: tile.smem_load
 // CHECK-NEXT: tile.barrier scratch

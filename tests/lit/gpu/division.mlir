@@ -23,7 +23,7 @@ func.func @by_argument(%p: !tile.ptr<i32>, %n: i32) {
   return
 }
 
-// A divisor that is no zero is divided by as it is; what is not negative needs no signs.
+// A divisor other than zero is divided by as it is; what is not negative needs no signs.
 // CHECK-LABEL: .entry by_programs(
 // CHECK-NOT: begin inline asm
 // CHECK: div.u32

@@ -26,7 +26,7 @@ func.func @product(%x: tensor<128x!tile.ptr<bf16>>, %y: tensor<128x!tile.ptr<bf1
   return
 }
 
-// Not where the other value is not 0, where -0 is asked for, where 0 does not give 0, where somebody else reads the element,
+// Not where the other value is not 0, where -0 is asked for, where 0 does not give 0, where another operation reads the element,
 // where the condition depends on it, and not for loads without a mask.
 // CHECK-LABEL: @kept
 // CHECK-COUNT-6: arith.select

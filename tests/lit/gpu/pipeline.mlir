@@ -300,7 +300,7 @@ func.func @polls(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32>
   return %r : tensor<16x16xf32, #acc>
 }
 
-// Atomics that acquire nothing, or whose old element nobody looks at: loads may
+// Atomics that acquire nothing, or whose old element no operation reads: loads may
 // be done before them.
 // CHECK-LABEL: func.func @counts
 // CHECK: tile.async_copy

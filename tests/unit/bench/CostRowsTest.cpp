@@ -93,7 +93,7 @@ TEST(CostRows, ConstantsAreTheModels) {
   EXPECT_DOUBLE_EQ(fitted.at("memory_share"), model.memoryShare);
 }
 
-// A change of the model changes its predictions: they are to be made anew.
+// A change of the model changes its predictions: they must be made again.
 TEST(CostRows, PredictionsAreTheModels) {
   const std::vector<double> fitted = column("fitted_us"),
                             plain = column("plain_us");

@@ -92,7 +92,8 @@ TEST_F(AxisInfoTest, RowPointers) {
 }
 
 TEST_F(AxisInfoTest, BlockOfAProgram) {
-  // q + pid * 128 + arange(128), which nobody aligned; masked by < n and < m.
+  // q + pid * 128 + arange(128), whose alignment is unknown; masked by < n and
+  // < m.
   analyze(R"(
     %c128 = arith.constant 128 : i32
     %i = tile.program_id 0 : i32

@@ -295,14 +295,14 @@ TEST_F(FakePtxas, FoundByVariable) {
   EXPECT_TRUE(has(found(banner + "11.4, V11.4.152'"),
                   "11.4.152, which reads PTX up to 7.4; kernels are PTX 8.7"));
   EXPECT_TRUE(has(found(banner + "12.6, V12.6.20'"), "PTX up to 8.5"));
-  EXPECT_TRUE(has(found("exit 1"), "is no ptxas"));
-  EXPECT_TRUE(has(found("echo hello"), "is no ptxas"));
+  EXPECT_TRUE(has(found("exit 1"), "is not a ptxas"));
+  EXPECT_TRUE(has(found("echo hello"), "is not a ptxas"));
   ::setenv("TESSERA_PTXAS", "none", 1);
   std::string why;
   EXPECT_FALSE(findPtxas({}, &why));
   EXPECT_TRUE(has(why, "TESSERA_PTXAS=none"));
   ::setenv("TESSERA_PTXAS", "/nonexistent/ptxas", 1);
-  EXPECT_TRUE(has(messageOf([] { findPtxas(); }), "is no program"));
+  EXPECT_TRUE(has(messageOf([] { findPtxas(); }), "is not a program"));
   ::unsetenv("TESSERA_PTXAS");
 }
 

@@ -289,7 +289,7 @@ TEST(MemoryModel, WhatADotReadsItself) {
             now);
 }
 
-// An operation that nobody knows may do anything.
+// An unknown operation may do anything.
 TEST(MemoryModel, UnknownOperations) {
   AnalysisText text("\"test.unknown\"() : () -> ()\n"
                     "%x = arith.addi %n, %n : i32\n"

@@ -663,8 +663,8 @@ TEST(Expand, ConstantsImportTheLibrariesThatTheyName) {
   }
 }
 
-// An expression that only begins with triton.jit is no decorator of a kernel;
-// its text was a syntax error when it was read again.
+// An expression that only begins with triton.jit is not a decorator of a
+// kernel; its text was a syntax error when it was read again.
 TEST(Expand, RefusesAnExpressionThatBeginsWithJit) {
   for (const char *decorator :
        {"triton.jit*args", "triton.jit[0]", "triton.jit(debug=True)(1)",

@@ -284,7 +284,7 @@ TEST(FunctionArguments, HaveMessages) {
   };
   EXPECT_TRUE(message("act", "missing.py")
                   .starts_with("the function `act` is passed from "
-                               "`missing.py`, and there is no such kernel "
+                               "`missing.py`, and that kernel file does not "
                                "file"));
   EXPECT_EQ(message("atc", "a.py"), "dir/a.py has no function `atc` HINT did "
                                     "you mean `act`?");

@@ -59,7 +59,7 @@ TEST(ModelConfig, RefusesWhatRuleOneForbids) {
                   "nsa.n_sel (2)"));
   EXPECT_TRUE(has(refusal([](ModelConfig &c) { c.nsa.window = -1; }), "nsa.w"));
   EXPECT_TRUE(has(refusal([](ModelConfig &c) { c.kvHeads = 4; }),
-                  "model.n_heads (6) is no multiple of "
+                  "model.n_heads (6) is not a multiple of "
                   "model.n_kv_groups (4)"));
   EXPECT_TRUE(has(refusal([](ModelConfig &c) { c.keyDim = 31; }), "odd"));
   EXPECT_TRUE(has(refusal([](ModelConfig &c) { c.layers = 0; }), "layers"));

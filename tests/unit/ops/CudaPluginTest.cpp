@@ -30,7 +30,7 @@ constexpr const char *lost = "no statistics of torch's GPU memory, no CUDA "
 TEST(CudaPlugin, WithoutAGpuNothingIsLoadedAndItSaysWhatIsLost) {
   const CudaPluginState &state = cudaPlugin();
   EXPECT_EQ(state.plugin, nullptr);
-  expectHas(state.why, "is not loaded: there is no NVIDIA GPU");
+  expectHas(state.why, "is not loaded: no NVIDIA GPU");
   expectHas(state.why, lost);
   EXPECT_EQ(::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD), nullptr);
   try {
@@ -49,7 +49,7 @@ TEST(CudaPlugin, WhatIsNoPluginIsRefused) {
   expectHas(none.why, lost);
   const CudaPluginState other = loadCudaPlugin("libm.so.6");
   EXPECT_EQ(other.plugin, nullptr);
-  expectHas(other.why, "libm.so.6 is no CUDA part of tessera's torch ops");
+  expectHas(other.why, "libm.so.6 is not a CUDA part of tessera's torch ops");
 }
 
 #ifdef TESSERA_TORCH_CUDA

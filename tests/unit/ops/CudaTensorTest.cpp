@@ -276,8 +276,8 @@ TEST(CudaTensors, TheOtherOps) {
                                  selectionLength});
 }
 
-// Entries of a GPU's tensors are not read: what is no row of the weight gives
-// no number, and the other tokens theirs.
+// Entries of a GPU's tensors are not read: what is not a row of the weight
+// gives no number, and the other tokens theirs.
 TEST(CudaTensors, ATargetThatIsNoRowHasALossOfNaN) {
   const Tensor targets = at::tensor({3, 70, -100, -1, 69}, at::kLong);
   const Tensor losses =

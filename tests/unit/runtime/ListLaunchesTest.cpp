@@ -55,7 +55,7 @@ TEST(ListLaunches, RunsAndNumbersLaunches) {
     kernel.launch({1, 1, 1}, {Pointer{memory, DType::I64}, n});
     return LaunchListing::last();
   };
-  EXPECT_EQ(launch(32), -1); // there is no list
+  EXPECT_EQ(launch(32), -1); // without a list
   {
     LaunchListing listing(LaunchListing::Launches::Run);
     const int64_t before = memory[0];

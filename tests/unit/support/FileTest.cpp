@@ -47,7 +47,8 @@ TEST(File, MissingFilesAreErrorsWithAHint) {
   EXPECT_THROW(writeFile(folder.path() / "none" / "x", ""), Error);
 }
 
-// /proc has nothing to sync, which is no error; a folder that is not there is.
+// /proc has nothing to sync, which is not an error; a folder that is not there
+// is.
 TEST(File, FoldersThatCannotBeSyncedAreNoErrors) {
   TemporaryFolder folder;
   EXPECT_EQ(syncFolder(folder.path()), 0);
@@ -177,7 +178,7 @@ TEST(File, OutputToAPipeThatNobodyReads) {
       [&] { UniqueFd opened(::open(pipe.c_str(), O_RDONLY | O_CLOEXEC)); });
   try {
     writeOutput(pipe, std::string(300000, 'x'));
-    ADD_FAILURE() << "written to nobody";
+    ADD_FAILURE() << "written without a reader";
   } catch (const Error &error) {
     EXPECT_NE(error.message.find("Broken pipe"), std::string::npos);
     EXPECT_FALSE(error.hint.empty());

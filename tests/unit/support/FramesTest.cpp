@@ -84,7 +84,7 @@ TEST(Frames, TimeOutsAndClosedPeers) {
   auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(readFrame(channel.b.get(), got, 30ms), FrameStatus::TimedOut);
   EXPECT_GE(std::chrono::steady_clock::now() - start, 30ms);
-  // Nobody reads: the socket's buffer fills up.
+  // No process reads: the socket's buffer fills up.
   EXPECT_EQ(writeFrame(channel.a.get(), std::string(8 << 20, 'x'), 30ms),
             FrameStatus::TimedOut);
   channel.b.reset();

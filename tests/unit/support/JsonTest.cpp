@@ -92,6 +92,6 @@ TEST(Json, DeepHeadersOfTensorFiles) {
     locateTensors(file + deep, "x.safetensors");
     FAIL();
   } catch (const Error &error) {
-    EXPECT_EQ(error.message, "x.safetensors: the header is no JSON");
+    EXPECT_EQ(error.message, "x.safetensors: the header is not JSON");
   }
 }

@@ -25,7 +25,7 @@ static std::vector<std::string> shell(const std::string &script) {
 }
 
 static bool alive(pid_t pid) {
-  // A killed process may stay a zombie where nobody reaps orphans.
+  // A killed process may stay a zombie where no process reaps orphans.
   auto stat = tryReadFile("/proc/" + std::to_string(pid) + "/stat");
   return stat && stat->find(") Z") == std::string::npos;
 }

@@ -128,7 +128,8 @@ TEST_F(CommandLine, OutputGoesThroughLinks) {
   EXPECT_TRUE(fs::is_character_file(code));
 }
 
-// A pipe beside the kernel file is no module, and opening it would never end.
+// A pipe beside the kernel file is not a module, and opening it would never
+// end.
 TEST_F(CommandLine, AnImportOfAPipeIsAnError) {
   ASSERT_EQ(::mkfifo((folder.path() / "helper.py").c_str(), 0600), 0);
   writeFile(folder.path() / "add.py", "from .helper import twice\n" +

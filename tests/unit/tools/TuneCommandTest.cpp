@@ -123,7 +123,7 @@ TEST_F(TuneCommand, APageWithoutTimesSaysSo) {
   const std::string table = file("a.yaml", entry("1024", "32", "80"));
   const auto done = tune({"--show", table, "--html", "-o", page});
   expectPart(done.output, "1 configurations of 1 entries, the table's alone: "
-                          "there is no " +
+                          "no " +
                               table + ".times");
   const auto wrong = tune({"--html", "--diff", table, table});
   EXPECT_EQ(wrong.status.code, 1);
@@ -178,7 +178,7 @@ TEST_F(TuneCommand, MistakesEndWithAHint) {
   const auto bad = tune({"--show", a});
   EXPECT_EQ(bad.status.code, 1);
   expectPart(bad.errors, "a.yaml:5:3: tuned configuration: the sequence length "
-                         "1000 is no bucket");
+                         "1000 is not a bucket");
   expectPart(bad.errors, "HINT: write a power of two");
   const auto both = tune({"--show", a, "--diff", a, a});
   EXPECT_EQ(both.status.code, 1);

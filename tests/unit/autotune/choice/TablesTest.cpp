@@ -344,7 +344,7 @@ TEST(Tables, StaleEntriesAreCountedOnceWithTheCommandThatRenewsThem) {
   table.set(gone);
   const auto found = staleEntries(table);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].reason, "there is no such kernel");
+  EXPECT_EQ(found[0].reason, "no such kernel");
   EXPECT_EQ(found[1].reason, "the kernel has changed");
   const std::string said =
       loggedBy([&] { useTable("cpu", table, "cpu.yaml"); });

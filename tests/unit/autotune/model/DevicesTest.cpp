@@ -111,17 +111,17 @@ TEST(TuneGpus, EveryFigureHasASource) {
 
 TEST(TuneGpus, ErrorsNameThePlace) {
   EXPECT_EQ(refusal("clock_mhz: {value: 1410", "clock_mhz: {value: fast"),
-            "22: this is no finite number | write a number such as "
+            "22: this is not a finite number | write a number such as "
             "12.5");
   EXPECT_EQ(refusal("source: a100-latency", "source: a10-latency"),
-            "36: there is no source `a10-latency` | add it under "
+            "36: no source `a10-latency` | add it under "
             "`sources`");
   EXPECT_EQ(refusal("clock_mhz:", "clock:").substr(0, 34),
             "3: a GPU has no `clock` | did you ");
   EXPECT_EQ(refusal("{value: 108, source: a100}", "{value: 108}"),
             "8: `source` is missing | add `source: ...`");
   EXPECT_EQ(refusal("value: 108", "value: 108.5"),
-            "8: `sms` is no whole number of 32 bits | write a whole "
+            "8: `sms` is not a whole number of 32 bits | write a whole "
             "number");
   EXPECT_EQ(refusal("value: 400", "value: -400"),
             "24: a figure is more than 0 and at most 1e12 | write it "

@@ -70,7 +70,7 @@ TEST(TuneContest, TheFastestWinsAndTheSlowAreTimedLess) {
   EXPECT_EQ(entry->defaultUs, 5e6);
   EXPECT_EQ(entry->runnerUpUs, 4e6);
   EXPECT_EQ(entry->why, "the fastest of 8 timed candidates, 66.7% faster than "
-                        "the kernel's own choice");
+                        "the kernel's default configuration");
   EXPECT_EQ(contest.seconds[7].size(), 3u); // dropped at once
   EXPECT_GT(contest.seconds[2].size(), 20u);
   EXPECT_GT(contest.seconds[0].size(), 20u); // never dropped
@@ -100,7 +100,7 @@ TEST(TuneContest, FirstTurnsDoNotDropANearTie) {
   EXPECT_EQ(contest.winner(), 3);
 }
 
-// Two that beat the own choice are compared with each other, too.
+// Two that beat the default configuration are compared with each other, too.
 TEST(TuneContest, TwoFastOnesAreComparedUntilOneIsClear) {
   Planted contest({2, 1.015, 1});
   contest.noise = [](size_t i, size_t turn) {

@@ -134,8 +134,8 @@ TEST_F(SpaceTest, GpusHaveWarpsAndStages) {
             "BM=16 num_warps=1 num_stages=2 x16; ");
 }
 
-// Tiles whose grid nobody knows are left out once, whatever their warps; where
-// that is the kernel's own choice, there is nothing to compare with.
+// Tiles whose grid is unknown are left out once, whatever their warps; where
+// that is the kernel's default configuration, there is nothing to compare with.
 TEST_F(SpaceTest, GpusWithoutAGrid) {
   const std::string twice = "    x = tl.program_id(0) // BM\n"
                             "    tl.store(X + x, D)\n";

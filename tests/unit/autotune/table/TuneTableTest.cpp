@@ -145,10 +145,10 @@ TEST(TuneTable, AFileIsWrittenWhole) {
 
 TEST(TuneTable, ErrorsSayWhereAndWhatToDo) {
   EXPECT_TRUE(contains(withInstead("use: {BM: 64", "use: {BM: .nan"),
-                       "t.yaml:16:13: `.nan` is no value of a constexpr"))
+                       "t.yaml:16:13: `.nan` is not a value of a constexpr"))
       << withInstead("use: {BM: 64", "use: {BM: .nan");
   EXPECT_TRUE(contains(withInstead("us: 812.4", "us: nan"),
-                       "t.yaml:17:14: this is no finite number"));
+                       "t.yaml:17:14: this is not a finite number"));
   EXPECT_TRUE(contains(withInstead("us: 812.4", "us: 1e999"), "finite"));
   EXPECT_TRUE(contains(withInstead("us: 812.4", "us: -1"), "no time"));
   EXPECT_TRUE(contains(withInstead("us: 812.4", "us: 0"), "no time"));

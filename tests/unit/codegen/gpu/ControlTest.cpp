@@ -138,7 +138,7 @@ func.func @sum(%q: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %k: !tile.ptr<
 }
 
 // Where a tile starts, and a quotient of it, where the product wraps: in a grid
-// of more than 2^21 programs, and for a size that is no tile's.
+// of more than 2^21 programs, and for a size that is not a tile's.
 TEST(GpuControl, StartsOfTilesThatWrap) {
   const auto text = [](const std::string &attributes, int64_t size,
                        int64_t first) {

@@ -93,7 +93,7 @@ void checkCopy(const RowLayout &row, const ElementType &type, Masked load,
     std::fill_n(use.begin() + i, row.run, random() % 3 != 0);
     std::fill_n(keep.begin() + i, row.run, random() % 3 != 0);
   }
-  // Where nothing may be read or written there is no memory either.
+  // Where nothing may be read or written there is also no memory.
   int64_t end = n;
   auto draw = [&](int64_t count) {
     std::vector<uint8_t> bytes(size_t(count) * type.bytes);

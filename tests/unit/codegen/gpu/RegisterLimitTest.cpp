@@ -181,7 +181,8 @@ TEST_F(RegisterLimit, FailedRetriesKeepWhatThereIs) {
   EXPECT_EQ(asked, Asked({0, 16}));
   EXPECT_EQ(done.minBlocks, 0u);
   EXPECT_EQ(done.cubin.resources.registers, 56u);
-  // The best so far, not the first, and nobody waits for a third time-out.
+  // The best so far, not the first, and the pass does not wait for a third
+  // time-out.
   done = search({{0, {147}}, {4, {124}}, {5, dead}});
   EXPECT_EQ(done.minBlocks, 4u);
   EXPECT_EQ(done.cubin.resources.registers, 124u);

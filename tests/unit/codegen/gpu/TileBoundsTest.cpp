@@ -366,7 +366,7 @@ TEST(TileBounds, AnExtremumOfRangesThatTouchIsOneOfThem) {
 }
 
 TEST(TileBounds, WhatIsNotKnownIsRefused) {
-  // A quotient by a number that is no constant, a product of two variables.
+  // A quotient by a number that is not a constant, a product of two variables.
   for (const char *op : {"arith.divsi", "arith.muli", "arith.xori"}) {
     Mask mask(causal + "%x = " + op +
               " %p, %q : tensor<4x4xi32>\n"

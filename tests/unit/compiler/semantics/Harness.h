@@ -22,7 +22,7 @@ language::Argument constant(std::string name, language::Value value);
 struct Lowered {
   std::string ir;
   std::vector<Diagnostic> errors;
-  std::string message; // of an error that is no diagnostic
+  std::string message; // of an error that is not a diagnostic
   std::vector<Diagnostic> notes;
 };
 

@@ -72,13 +72,13 @@ protected:
 TEST_F(CudaDevice, WithoutAGpuTheReasonIsSaid) {
   const auto failure = [] { return failureOf([] { Driver::instance(); }); };
   ::setenv("TESSERA_CUDA_DRIVER", "/nonexistent/libcuda.so.1", 1);
-  expectHas(failure(), "there is no NVIDIA GPU: /nonexistent/libcuda.so.1");
+  expectHas(failure(), "no NVIDIA GPU: /nonexistent/libcuda.so.1");
   expectHas(failure(), "HINT: use TESSERA_DEVICE=sim:sm_80");
   ::setenv("TESSERA_CUDA_DRIVER", "libz.so.1", 1);
   expectHas(failure(), "has no function cuInit");
   ::setenv("TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA, 1);
   ::setenv("FAKE_CUDA", "none", 1);
-  expectHas(failure(), "there is no NVIDIA GPU: the driver lists none");
+  expectHas(failure(), "no NVIDIA GPU: the driver lists none");
   ::setenv("FAKE_CUDA", "old", 1);
   expectHas(failure(), "the GPU Fake GPU has compute capability 7.5");
   ::unsetenv("FAKE_CUDA");

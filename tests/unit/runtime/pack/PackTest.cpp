@@ -62,7 +62,7 @@ protected:
 
 } // namespace
 
-// Nothing is started, nothing looked for: there is no worker, no ptxas that
+// Nothing is started, nothing looked for: no worker, no ptxas that
 // works, no cache.
 TEST_F(PackedKernels, ComeFirst) {
   ::setenv("TESSERA_WORKER", "/nonexistent", 1);
@@ -88,7 +88,7 @@ TEST_F(PackedKernels, AMissIsCountedAndCompiled) {
   EXPECT_EQ(service.counters().packMisses, 1u);
   EXPECT_EQ(service.counters().compiled, 1u);
   ASSERT_EQ(served().size(), 1u);
-  // Stages are no part of a pack, and asking for them is no miss.
+  // Stages are no part of a pack, and asking for them is not a miss.
   language::CompileRequest stages = request("a");
   stages.emit = {"llvm"};
   try {

@@ -127,7 +127,7 @@ std::string copies(const char *size, const char *wait, const char *read) {
 }
 
 TEST(SimChecks, AsyncCopyBeforeItsWait) {
-  // One group may be in flight: the first has landed, the second has not.
+  // One group may be in flight: the first is complete, the second is in flight.
   Ran first = runText(copies("4", "1", "0"));
   first.report.throwIfBad();
   EXPECT_EQ(first.y[5], 1005u);
@@ -216,7 +216,7 @@ TEST(SimChecks, Uninitialized) {
                 Check::Uninitialized, 10);
   expectFinding(runText("setp.eq.u32 %p1, %r20, 0; @%p1 bra $e; $e: ret;"),
                 Check::Uninitialized, 10);
-  // Shared memory that nobody has written, and global memory.
+  // Shared memory that no thread has written, and global memory.
   expectFinding(runText("ld.shared.u32 %r22, [%r2]; st.global.u32 [%rd6], %r22;"
                         " ret;"),
                 Check::Uninitialized, 10);
@@ -375,8 +375,8 @@ TEST(SimChecks, DivisionByZero) {
       runText(divide + "st.global.u32 [%rd6], %r21; ret;", 64, {1, 1, 1}, off)
           .report.throwIfBad();
     }
-  // A divisor that nobody has written may be any number; a division of another
-  // block is not this one's.
+  // A divisor that no thread has written may be any number; a division of
+  // another block is not this one's.
   expectFinding(runText("div.s32 %r21, %r1, %r20; st.global.u32 [%rd6], %r21;"
                         " ret;"),
                 Check::Uninitialized, 10);

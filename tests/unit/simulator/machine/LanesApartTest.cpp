@@ -258,7 +258,7 @@ TEST(SimLanesApart, LanesThatNeverMeetAreFound) {
   EXPECT_EQ(found("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r3];",
                   "bar.warp.sync 0xffff0000;", Check::DivergentWarp),
             Seeds);
-  // The other half has left: nobody waits for it, but all 32 lanes are needed.
+  // The other half has left: no lane waits for it, but all 32 lanes are needed.
   EXPECT_EQ(found("shfl.sync.idx.b32 %r10, %r1, 0, 31, -1;", "exit;",
                   Check::DivergentWarp),
             0u);

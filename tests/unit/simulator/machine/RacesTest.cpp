@@ -117,7 +117,7 @@ TEST(SimRaces, AWarpReadsWhatAnotherWrites) {
       EXPECT_NE(history.find("kernel.py:20:4"), std::string::npos) << history;
     }
     EXPECT_GE(found, 1);
-    // Nobody looks at the value.
+    // No instruction uses the value.
     expectNothing(replaced(early, "USE", none));
     // After a barrier it is ordered.
     text = replaced(replaced(text, "BEFORE", none), "AFTER", store);

@@ -70,8 +70,8 @@ TEST(LspChannel, OtherInputIsAnError) {
         << bytes.substr(0, 60) << ": " << refused(bytes);
   };
   expectPart("Content-Type: x\r\n\r\n{}", "without Content-Length");
-  expectPart("Content-Length: two\r\n\r\n{}", "`two` is no length");
-  expectPart("Content-Length: -1\r\n\r\n{}", "`-1` is no length");
+  expectPart("Content-Length: two\r\n\r\n{}", "`two` is not a length");
+  expectPart("Content-Length: -1\r\n\r\n{}", "`-1` is not a length");
   expectPart("Content-Length: 67108865\r\n\r\n", "at most 64 MiB");
   expectPart("Content-Length: 3\r\n\r\n{}", "ends within a message");
   expectPart("Content-Len", "ends within a message");

@@ -70,7 +70,7 @@ TEST(CheckpointFolder, EveryDamageIsFound) {
     }
     fs::remove(saved / name);
     EXPECT_NE(faultOf(saved).find(name), std::string::npos);
-    // Nobody writes to this pipe.
+    // No process writes to this pipe.
     ASSERT_EQ(::mkfifo((saved / name).c_str(), 0600), 0);
     EXPECT_NE(faultOf(saved).find(name), std::string::npos);
     fs::remove(saved / name);

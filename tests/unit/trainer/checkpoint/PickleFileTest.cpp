@@ -128,7 +128,7 @@ TEST_F(Pickle, OperationsWithoutTheirValues) {
   expectHas(refused(protocol + "\x85."), "its pickle takes what is not there");
   expectHas(refused(protocol + "t."), "its pickle has no mark");
   expectHas(refused(protocol + "h\x05."),
-            "its pickle names a value that it has not");
+            "its pickle names a value that it lacks");
 }
 
 TEST_F(Pickle, TensorsOutsideOfTheirElements) {

@@ -84,7 +84,7 @@ TEST(MemoryHint, WhereNothingIsLeft) {
       configOf({"runtime.gradient_checkpointing=full", "train.batch_size=1"});
   EXPECT_TRUE(smallerRun(config, 0).settings.empty());
   const Error error = memoryError(config, "torch says why", 0);
-  EXPECT_EQ(error.message, "there is no memory for a step: torch says why");
+  EXPECT_EQ(error.message, "no memory for a step: torch says why");
   EXPECT_NE(error.hint.find("lower train.seq_len"), std::string::npos);
 }
 

@@ -15,7 +15,7 @@ using namespace tessera::trainer;
 
 namespace {
 
-/// The shape of the Python system's 125M configs.
+/// The shape of nsa-vibe's 125M configs.
 const std::vector<std::string> m7c = {
     "model.dim=768",      "model.n_layers=12",
     "model.n_heads=12",   "model.n_kv_groups=2",

@@ -1,4 +1,4 @@
-// tests/unit/trainer/settings/SettingsTest.cpp - files of the Python system,
+// tests/unit/trainer/settings/SettingsTest.cpp - files of nsa-vibe,
 // keys without a feature, variables, batch sizes, the page made from the table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -36,7 +36,7 @@ bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A file of the Python system that asks for nothing we lack, with its key
+/// A file of nsa-vibe that asks for nothing we lack, with its key
 /// names and in its order (train_showcase).
 const char *const showcase = R"(model:
   dim: 128
@@ -126,7 +126,7 @@ TEST(Settings, AFeatureThatIsMissingIsNeverPassedOver) {
   EXPECT_EQ(refusal("nsa: {phi: mlp}", {"nsa.phi=avg"}), "accepted");
 }
 
-// The Python system's words, as YAML spells them, and the levels.
+// nsa-vibe's words, as YAML spells them, and the levels.
 TEST(Settings, RecomputeHasLevels) {
   using models::Recompute;
   const auto level = [](const std::string &text) {
@@ -248,7 +248,7 @@ TEST(Settings, TakesWhatNobodyGaveFromAnEarlierRun) {
   EXPECT_THROW(configFromJson(nullptr, "state.json"), Error);
 }
 
-/// A config of the Python system, as its documentation lists it.
+/// A config of nsa-vibe, as its documentation lists it.
 struct Listed {
   const char *name;
   int64_t dim, window;

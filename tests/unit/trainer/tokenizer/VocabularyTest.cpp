@@ -92,8 +92,8 @@ TEST(Vocabulary, WhatContradictsItselfIsRefused) {
   const auto names = [&](const std::string &message, const std::string &part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  names(refusal("[]", ""), "v.json: it is no JSON object");
-  names(refusal("{", ""), "v.json: it is no JSON object");
+  names(refusal("[]", ""), "v.json: it is not a JSON object");
+  names(refusal("{", ""), "v.json: it is not a JSON object");
   names(refusal(R"({"a": 1.5})", ""), "the number of 'a'");
   names(refusal(R"({"a": -1})", ""), "token number -1");
   names(refusal(R"({"a": 99999999999999999999})", ""), "the number of 'a'");
@@ -104,7 +104,7 @@ TEST(Vocabulary, WhatContradictsItselfIsRefused) {
   names(refusal(R"({"a": 1})", ""), "byte 0x00 has no token");
   names(refusal(good, "a b\nab"), "m.txt:2: a merge is two tokens");
   names(refusal(good, "a b c"), "m.txt:1: a merge is two tokens");
-  names(refusal(good, "b c"), "m.txt:1: 'bc' is no token");
+  names(refusal(good, "b c"), "m.txt:1: 'bc' is not a token");
   names(refusal(good, "a \xe4\xb8\xad"), "stands for no byte");
   names(refusal(good, "a b\na b"), "two merges");
 }
