@@ -91,7 +91,7 @@ TEST_F(GpuTune, TheFastestRightOneIsChosenAndWritten) {
   expectFine(done);
   expectHas(done.output, "2 of 2 cases are ok");
   expectHas(done.output, "tune one: BLOCK=32, 100.0 us: the fastest of 3 timed "
-                         "candidates, 150.0% faster than the kernel's own");
+                         "candidates, 150.0% faster than the kernel's default");
   const Json row = rowOf("one");
   EXPECT_EQ(row["candidates"][3]["excluded"].get<std::string>().find(
                 "wrong results: `y`"),
