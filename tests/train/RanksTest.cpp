@@ -386,6 +386,28 @@ TEST_F(Ranks, OneIsKilledTheOtherSaysSoAndOneOrTwoGoOn) {
   }
 }
 
+// Processes that get different signals end with one of them.
+TEST_F(Ranks, DifferentSignalsGiveOneExitStatus) {
+  Process launcher =
+      startRanks("signals", {"train.batch_size=4", "train.steps=100000",
+                             "train.save_every=5", "train.log_every=1000"});
+  const pid_t first = childOf(launcher.pid(), 0),
+              second = childOf(launcher.pid(), 1);
+  ASSERT_GT(first, 0) << log("signals");
+  ASSERT_GT(second, 0) << log("signals");
+  // Both signals arrive before either process continues.
+  for (const pid_t pid : {first, second})
+    kill(pid, SIGSTOP);
+  kill(first, SIGINT);
+  kill(second, SIGTERM);
+  for (const pid_t pid : {first, second})
+    kill(pid, SIGCONT);
+  const auto ended = launcher.wait(60s);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->code == 128 + SIGTERM || ended->code == 128 + SIGINT)
+      << ended->text();
+}
+
 // The launcher is killed: no process of the run stays.
 TEST_F(Ranks, TheyEndWithTheirLauncher) {
   Process launcher =

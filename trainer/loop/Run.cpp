@@ -100,14 +100,14 @@ int Run::ownSignal() {
   return signal == 0 && control.halted() ? SIGTERM : signal;
 }
 
-/// Of the targets of all processes. Also learns whether a process was asked to
-/// stop.
+/// Returns the mean loss over the targets of all processes. All processes call
+/// it after the same step, and learn here whether one was asked to stop.
 Run::StepLoss Run::shareLoss(double weighted, double targetShare) {
-  const double signal = parallel.size() > 1 ? ownSignal() : 0;
-  const auto sums =
-      parallel.sum({weighted, targetShare, signal != 0 ? 1.0 : 0.0, signal});
+  const int signal = parallel.size() > 1 ? ownSignal() : 0;
+  const auto sums = parallel.sum(
+      {weighted, targetShare, double(signal != 0), double(signal == SIGTERM)});
   if (sums[2] > 0)
-    sharedSignal = int(sums[3] / sums[2]);
+    sharedSignal = sums[3] > 0 ? SIGTERM : SIGINT;
   return {sums[0] / sums[1], sums[1] / double(parallel.size())};
 }
 
@@ -129,8 +129,8 @@ void Run::takeStep() {
       number % config.logEvery == 0 || number == 1 || number >= config.steps;
   models::Statistics statistics;
   std::vector<at::Tensor> losses;
-  // A gradient is the sum over a step's targets divided by its tokens until
-  // the targets of all processes are known.
+  // Gradients are first divided by the number of tokens. clip() below makes
+  // them a mean over targets, once the targets of all processes are known.
   std::vector<double> targetShares;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     clock.enter(Stage::Data);
@@ -138,7 +138,9 @@ void Run::takeStep() {
         toBatch(source.next(), config.sequenceLength, model.device());
     if (i + 1 == config.accumulate)
       exchange.beginLast();
-    // Statistics are not of a graph, nor is what is sent during the last pass.
+    // A CUDA graph collects no statistics and starts no exchange of gradients:
+    // logged steps, and the last micro-batch of several processes, run without
+    // one.
     const bool replays =
         !logged && (parallel.size() == 1 || i + 1 < config.accumulate);
     targetShares.push_back(double(batch.targetCount) /

@@ -32,8 +32,9 @@ public:
   /// Throws tessera::Error when train.skip_budget is spent.
   void step();
   /// Evaluations and checkpoints that are due after a step; not training time.
-  /// The first process alone makes them. A checkpoint is written while the next
-  /// steps are made; that one could not be is said behind one of them.
+  /// The first process evaluates and writes; for a checkpoint all processes
+  /// send it their state. The checkpoint is written during the next steps. If
+  /// that fails, a later call logs a warning.
   void between();
   /// Saves and waits until that is on disk. Throws tessera::Error when the
   /// checkpoint cannot be written, or when the loss of the last step was not
@@ -42,11 +43,13 @@ public:
 
   bool last() const { return progress.step >= config.steps; }
   /// The signal that asks the run to stop, 0 if none; a file .HALT counts as
-  /// SIGTERM. Of several processes all know of it behind the same step.
+  /// SIGTERM, and SIGTERM wins if processes get different signals. All
+  /// processes of a run return it after the same step.
   int stopSignal();
   const Progress &reached() const { return progress; }
   void say(const std::string &text) { telemetry.say(text); }
-  /// Kernels compiled after the first step: 0, all are prepared before it.
+  /// Kernels compiled after the first step. 0 is expected, because the run
+  /// prepares all kernels before it.
   int64_t compiledAfterFirstStep() const;
   /// Of train.hellaswag, in the first process.
   const ChoiceSet &choices() const { return choiceSet; }
@@ -96,8 +99,8 @@ private:
   const double tokenFlops; ///< Operations for a token.
   Utilization utilization; ///< Of one process's share of the machine.
   double recent = 0;       ///< Seconds of a step, smoothed, for the ETA.
-  /// The loss of the last step was not finite. Until one is again, nothing is
-  /// saved: the checkpoints before stay.
+  /// The loss of the last step was not finite. No checkpoint is written until a
+  /// step has a finite loss; earlier checkpoints stay.
   bool suspect = false;
   bool saveDue = false;
   int64_t lastFinite = -1; ///< Last step whose loss and gradient were finite.
