@@ -41,8 +41,10 @@ LayoutPropagation::LayoutPropagation(func::FuncOp function,
     use(dot.acc);
   Region &body = function.getFunctionBody();
   for (bool changed = true; changed;) {
-    // Order of precedence: a layout that all operands determine, then the
-    // layout of one operand, then one that a user wants, then any layout.
+    // Order of precedence for elementwise operations: a layout that all
+    // operands determine, then the layout of one operand, then one that a user
+    // wants, then any layout. Other operations take that of the first operand
+    // that has one.
     eager = false;
     while (forward(body))
       ;
@@ -129,7 +131,8 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
   if (pattern.isStore &&
       hasDot(loop)) // The conversion is small compared with the dot.
     return true;
-  // Loads of the next iteration wait for this load (tessera-pipeline-loops).
+  // Another load needs this value for its address or mask, often in the next
+  // iteration (tessera-pipeline-loops). A conversion would delay it.
   if (!pattern.isStore && feedsLoads(op->getResult(0)))
     return false;
   int64_t warps = int64_t(1) << llvm::count(usedWarps, true);
@@ -298,8 +301,8 @@ bool LayoutPropagation::forwardIf(scf::IfOp branch) {
   return changed;
 }
 
-// A large store uses the layout of tessera-coalesce; a small one uses the
-// layout of its value.
+// A large store uses the layout of tessera-coalesce. A small one uses the
+// layout of its value, unless the value is rematerializable or wastesSectors().
 bool LayoutPropagation::forwardStore(Operation *op) {
   if (!tensorOfPointers(op) || accesses.count(op))
     return false;
@@ -333,7 +336,8 @@ bool LayoutPropagation::forward(Operation *op) {
   if (tensorOfPointers(op)) {
     if (!isSmallAccess(op))
       return set(result, given.access.lookup(op), false);
-    // A small atomic uses the layout of the value that it combines.
+    // A small atomic uses the layout of its first data operand; for a
+    // compare-and-swap this is the expected value.
     return isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op) &&
            propagate(result, op->getOperand(1));
   }
@@ -362,8 +366,9 @@ bool LayoutPropagation::forward(Operation *op) {
   }
   if (isa<tile::BroadcastOp>(op))
     return false;
-  // These operations accept any layout of their operands. Rematerializable
-  // operands get the plain one.
+  // The operations of `takesAny` accept any layout of their operands;
+  // rematerializable operands get the plain one. The first operand with a
+  // layout decides.
   bool takesAny = isa<tile::ReduceOp, tile::ReduceByOp, tile::ScanOp,
                       tile::ScanByOp, tile::SortOp>(op);
   for (Value operand : op->getOperands()) {
@@ -375,7 +380,7 @@ bool LayoutPropagation::forward(Operation *op) {
     std::optional<LinearLayout> layout = resultLayout(op, from.layout());
     if (auto shares = sharedResult(op, from.layout()))
       layout = shares;
-    if (!layout) // A split across lanes.
+    if (!layout) // the halves of a split are in different lanes
       layout = plain(tile::shapeOf(result.getType())).layout();
     bool changed = false;
     for (Value each : op->getResults())
@@ -437,7 +442,7 @@ tile::LinearAttr LayoutPropagation::wantedBy(OpOperand &use) {
   return layout ? attr(*layout) : tile::LinearAttr();
 }
 
-// True for a small load in a loop, and for elementwise operations on such
+// True for a small load in an scf.for, and for elementwise operations on such
 // loads.
 bool LayoutPropagation::isSmallInLoop(Value value) const {
   Operation *op = value.getDefiningOp();
@@ -457,7 +462,8 @@ bool LayoutPropagation::isSmallInLoop(Value value) const {
   return any;
 }
 
-// True if an operand of a load is computed from `value`.
+// True if an operand of a load is computed from `value` by elementwise and
+// shape operations.
 static bool feedsLoads(Value value) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> queue = {value};

@@ -2,8 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layouts propagate from *anchors*: large loads (AccessLayouts.h) and dots
-// (Dots.h). There are three kinds of value:
+// Layouts propagate from *anchors*: dots (Dots.h), and loads, stores and
+// atomics of more than two elements per thread (AccessLayouts.h). There are
+// three kinds of value:
 //
 //   rematerializable  computed from ranges, splats and constants by arithmetic
 //                     and shape operations (indices, masks, pointers). It gets
@@ -14,7 +15,8 @@
 //                     reductions want it.
 //   backward          takes its layout from its users, because its operands
 //                     determine none: small loads, values computed from them,
-//                     and broadcasts.
+//                     and broadcasts. Results of reductions, joins and splits
+//                     never take one from users.
 //
 // A loop or branch gives one layout to each value that it carries. The layout
 // of a yielded value takes precedence over that of the initial value.
@@ -31,7 +33,8 @@
 
 namespace tessera::codegen::gpu {
 
-/// The layouts that earlier passes have chosen; see kLayoutAttr.
+/// The layouts that earlier passes have chosen; see kLayoutAttr. `access` also
+/// has those of small accesses, which are not anchors.
 struct Anchors {
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> access;
   struct Dot {
@@ -80,9 +83,11 @@ public:
   /// True if an access has at most two elements per thread. Such a load is
   /// usually cheaper in a layout that a user wants than with a conversion.
   bool isSmallAccess(mlir::Operation *op) const;
-  /// True if a small access in `layout` touches so many more sectors than in
-  /// ownLayout() that a conversion pays: any outside of loops and for stores in
-  /// loops with dots, many elsewhere.
+  /// True if a conversion is cheaper than a small access in `layout` instead of
+  /// ownLayout(). Outside of loops, and for stores in loops with dots, one more
+  /// sector suffices. Other accesses in loops need four times the requests, 16
+  /// more sectors per warp, or a tile with an element for every thread. False
+  /// for a load in a loop from which another load's operand is computed.
   bool wastesSectors(mlir::Operation *op, tile::LinearAttr layout);
   /// Returns the layout that tessera-coalesce chose for an access, without the
   /// warps that no large access and no dot uses.
@@ -109,6 +114,8 @@ private:
   mlir::func::FuncOp function;
   const Anchors &given;
   int numWarps;
+  /// If set, an elementwise result takes the layout of any operand; otherwise
+  /// it waits until all operands have one.
   bool eager = false;
   llvm::DenseMap<mlir::Value, tile::LinearAttr> assignments;
   /// Values whose layouts come from a dot on tensor cores.

@@ -107,11 +107,11 @@ def PipelineLoopsPass : GpuPass<"tessera-pipeline-loops"> {
     those before and those behind a wait.
   }];
   let options = [
-    Option<"numStages", "num-stages", "int", "3", "iterations under way at once">,
+    Option<"numStages", "num-stages", "int", "3", "num_stages of Triton: 2 and 3 copy one iteration ahead, n > 3 copies n - 2">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
-           "of two buffers a tile, which two stages may take">,
+           "bytes that the double buffers of two stages may take; above it the pass splits the loop">,
     Option<"constantInputs", "constant-inputs", "bool", "false",
-           "nothing writes to arguments that the kernel does not write to: barriers and acquiring accesses do not keep their loads">];
+           "promise that no other program writes to arguments that the kernel only reads: their loads may move above barriers and acquiring accesses">];
   let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

@@ -9,10 +9,15 @@
 //     for i:                              copy(0)
 //       k = load p(i) mask m(i)           for i:
 //       .. dot convert_layout(k) ..         wait; barrier
-//                                           copy(i + 1)  // masked off in the
-//                                                        // last iteration
+//                                           copy(i + 1)  // not in the last
+//                                                        // iteration
 //                                           k = smem_load buffer(i % 2)
 //                                           .. dot k ..
+//
+// Two or three stages have two buffers and copy one iteration ahead; n > 3
+// stages have n - 1 buffers and copy n - 2 iterations ahead. A branch skips the
+// copies of iterations that do not exist; if the loop carries values of the
+// address, their masks do.
 //
 // The pass clones the operations that compute the address, with the
 // loop-carried values of the later iteration. A cloned operation may be a load,
@@ -98,12 +103,14 @@ struct SplitLoads {
   llvm::SmallVector<StagedLoad> early; // first used before `cut`
   llvm::SmallVector<StagedLoad> late;  // used only at `cut` or after it
   mlir::Operation *cut = nullptr;      // an operation of the loop's body
-  bool once = false; // true if no early load is used at `cut` or after it
+  // True if no early load is used at `cut` or after it: then one buffer is
+  // enough for the early loads.
+  bool once = false;
 };
 
-/// Returns the split at an operation with dots before it and at or after it, at
-/// which a load is first used. In softmax(q k^T) v, k is early and v is late.
-/// Returns nullopt if the body has no such operation.
+/// Returns the split at a first use of a load that has dots on both sides: of
+/// several, the one whose smaller side has the most dots. In softmax(q k^T) v,
+/// k is early and v is late. Returns nullopt if the body has no such operation.
 std::optional<SplitLoads> splitLoads(mlir::scf::ForOp loop,
                                      llvm::ArrayRef<StagedLoad> loads);
 

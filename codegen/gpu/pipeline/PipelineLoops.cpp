@@ -30,7 +30,8 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// Loads whose copies form one cp.async group.
+// Loads whose copies form one cp.async group. `memories` has one allocation of
+// shared memory for each load, with `buffers` tiles each.
 struct Group {
   SmallVector<StagedLoad> loads;
   AddressSlice slice;
@@ -104,9 +105,8 @@ private:
     tile::BarrierOp::create(b, loc)->setAttr(kPipelineAttr, b.getUnitAttr());
   }
 
-  // True if `op` may use scratch. If an operation of the address slice does,
-  // the first barrier comes after the slice: its scratch may overlap the
-  // buffers, which are live only from the first copy on.
+  // True if `op` may use scratch: shared memory that a conversion or a
+  // reduction needs for a moment.
   static bool mayHaveScratch(Operation *op) {
     return memoryBehaviorOf(op).scratch != ScratchUse::None;
   }
@@ -465,11 +465,18 @@ private:
   int distance;
   OpBuilder b;
   Location loc;
-  bool barrierInCopies = false; // of the prologue
-  SmallVector<tile::LoadOp> kept;
-  SmallVector<Value> carried; // of the next iteration to copy; then `kept`
-  SmallVector<Value> groups;  // incomplete cp.async groups, the oldest first
-  Value lastStart; // iterations that start below it have `distance` more
+  // The first barrier comes after the address slice if an operation of it uses
+  // scratch: scratch may overlap the buffers, which are live only from the
+  // first copy on.
+  bool barrierInCopies = false;
+  SmallVector<tile::LoadOp> kept; // the loop carries their results
+  // Values that the next copy needs: carried values of the address, then the
+  // results of `kept`.
+  SmallVector<Value> carried;
+  SmallVector<Value> groups; // incomplete cp.async groups, the oldest first
+  // After an iteration whose induction variable is below it, at least
+  // `distance` iterations follow.
+  Value lastStart;
 };
 
 int64_t bytesOf(ArrayRef<StagedLoad> loads) {
@@ -485,8 +492,8 @@ struct PipelineLoopsPass
 
   void runOnOperation() final {
     // Collects all loops first, because keepsLoadsBehind() would take barriers
-    // of this pass for barriers of the author. Each loop comes with the scope
-    // that must not write the memory that is copied ahead.
+    // of this pass for barriers of the author. The second element is the
+    // operation in which no write may touch the memory that is copied ahead.
     SmallVector<std::pair<scf::ForOp, Operation *>> loops;
     getOperation().walk([&](scf::ForOp loop) {
       if (!keepsLoadsBehind(loop))
@@ -494,7 +501,8 @@ struct PipelineLoopsPass
       else if (constantInputs)
         loops.emplace_back(loop, loop->getParentOfType<func::FuncOp>());
       else
-        kept(loop, "a barrier or an acquiring access keeps the loads after it");
+        notPipelined(
+            loop, "a barrier or an acquiring access keeps the loads after it");
     });
     ArgumentPairs disjoint;
     for (auto [loop, scope] : loops) {
@@ -502,17 +510,18 @@ struct PipelineLoopsPass
       if (auto own = loop->getAttrOfType<IntegerAttr>("tile.num_stages"))
         stages = int(own.getInt());
       if (stages < 2) {
-        kept(loop, "fewer than two stages");
+        notPipelined(loop, "fewer than two stages");
         continue;
       }
       auto loads = stagedLoads(loop);
       if (loads.empty()) {
-        kept(loop, "no load that cp.async can do feeds a dot");
+        notPipelined(loop, "no load that cp.async can do feeds a dot");
         continue;
       }
       auto slice = addressSlice(loop, loads, scope);
       if (!slice) {
-        kept(loop, "an address of a later iteration is not known early");
+        notPipelined(loop,
+                     "an address of a later iteration is not known early");
         continue;
       }
       disjoint.insert(slice->disjoint.begin(), slice->disjoint.end());
@@ -539,7 +548,7 @@ struct PipelineLoopsPass
   }
 
 private:
-  static void kept(scf::ForOp loop, StringRef why) {
+  static void notPipelined(scf::ForOp loop, StringRef why) {
     LDBG() << "loop at " << loop.getLoc() << " not pipelined: " << why;
   }
 };
