@@ -1,5 +1,5 @@
-// models/AttachLoss.cpp - lets a loss of an inner layer take part in the
-// backward pass of the model's loss.
+// models/AttachLoss.cpp - the autograd function that adds an inner layer's loss
+// to the backward pass.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/AttachLoss.h"

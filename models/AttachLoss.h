@@ -8,10 +8,10 @@
 
 namespace tessera::models {
 
-/// Returns `output` unchanged. In the backward pass `loss`, one number, gets
-/// the gradient `factor`, one number on the same device. The gradient of the
-/// output does not change it. A block whose activations are computed again
-/// needs no second result for its loss then.
+/// Returns `output` unchanged. In the backward pass the scalar `loss` gets the
+/// gradient `factor`, a scalar on the same device, independently of the
+/// gradient of `output`. So a block whose activations are recomputed does not
+/// have to return its loss as a second result.
 at::Tensor attachLoss(const at::Tensor &output, const at::Tensor &loss,
                       const at::Tensor &factor);
 

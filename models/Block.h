@@ -1,4 +1,4 @@
-// models/Block.h - the weights of one block.
+// models/Block.h - the weights of one transformer block.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

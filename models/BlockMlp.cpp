@@ -1,5 +1,5 @@
-// models/BlockMlp.cpp - one matrix product over all tokens, then sums of its
-// parts.
+// models/BlockMlp.cpp - computes the network of all blocks by one matrix
+// product over all tokens and sums of slices of its result.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/BlockMlp.h"
@@ -12,8 +12,8 @@
 namespace tessera::models {
 namespace {
 
-/// x [B, n, H, inputs] times the transposed weight [G, outputs, inputs] of all
-/// heads or of each.
+/// Returns x [B, n, H, inputs] times the transposed weight [G, outputs,
+/// inputs], which all heads share (G = 1) or each head has (G = H).
 at::Tensor multiplied(const at::Tensor &x, const at::Tensor &weight) {
   if (weight.size(0) == 1)
     return at::linear(x, weight[0]);
@@ -26,9 +26,9 @@ at::Tensor activated(const at::Tensor &x, MlpKind kind) {
 
 } // namespace
 
-/// A block is l / d neighbouring chunks of d tokens, and W1 vec(x) the sum of
-/// its parts for them. So a chunk is multiplied once by what W1 has for each
-/// place that it takes in a block, and no token is copied into several blocks.
+/// A block consists of l / d adjacent chunks of d tokens, and W1 vec(x) is a
+/// sum over these chunks. Each chunk is multiplied once, by the columns of W1
+/// for every offset in a block. So no token is copied into several blocks.
 at::Tensor BlockMlp::apply(const at::Tensor &x, const NsaGeometry &g,
                            MlpKind activation) const {
   const int64_t count = g.compressedCount(x.size(1));

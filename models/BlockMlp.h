@@ -14,9 +14,9 @@ struct Packing;
 
 /// y = W2 f(W1 vec(x + E) + b1) + b2 of the l tokens x [l, d] of a block (NSA,
 /// arXiv:2502.11089, equation 7: an MLP with intra-block positions). Hidden
-/// width, f and sharing are not in the paper and are settings here. G is 1, one
-/// network for all key heads, or the number of key heads. That of keys has no
-/// b2: what is added to all keys changes no softmax.
+/// width, f and sharing are not in the paper and are settings here. G is 1 if
+/// all key heads share a network, else the number of key heads. The network of
+/// keys has no b2, because a constant added to all keys changes no softmax.
 struct BlockMlp {
   at::Tensor position;     ///< E [l, d], of all key heads.
   at::Tensor in, inBias;   ///< W1 [G, hidden, l * d], b1 [G, hidden]
@@ -26,7 +26,7 @@ struct BlockMlp {
   /// Maps [B, S, H, d] to [B, compressed keys of S tokens, H, d].
   at::Tensor apply(const at::Tensor &x, const NsaGeometry &g,
                    MlpKind activation) const;
-  /// Applies it to packed sequences: [T, H, d] -> [compressed keys, H, d].
+  /// Maps packed sequences [T, H, d] to [compressed keys, H, d].
   at::Tensor apply(const at::Tensor &x, const Packing &packing,
                    const NsaGeometry &g, MlpKind activation) const;
 };

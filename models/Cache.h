@@ -24,19 +24,19 @@ struct Reads {
 
 /// Keys and values of one layer.
 struct CacheLayer {
-  /// For NSA: selection and window. For joined streams: both streams. Other
-  /// attention uses only the first.
+  /// NSA: selection branch and window branch. Joined streams: both streams.
+  /// Other attention uses only the first pair.
   at::Tensor keys[2], values[2];
   at::Tensor keyCmp, valueCmp; ///< [B, Hkv, compressed keys, d]
-  /// The tokens from the start of the next compressed key on.
+  /// Keys and values of the tokens from the start of the next compressed key.
   at::Tensor keyRaw, valueRaw;
   /// Keys of a learned indexer, [B, capacity, width]; undefined before its
   /// first token.
   at::Tensor indexKeys;
 };
 
-/// True if every layer of a model can continue from a cache. Kernels of a file
-/// that is not a pattern cannot.
+/// True if every layer of a model can continue from a cache. Layers with
+/// kernels of a file that is not a pattern cannot.
 bool hasCache(const ModelConfig &config);
 
 /// Keys and values of sequences of one length, by layer. Allocates memory for

@@ -1,4 +1,5 @@
-// models/ComparedKernels.cpp - the same inputs for two sources of kernels.
+// models/ComparedKernels.cpp - calls compiled kernels and plain torch with the
+// same inputs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/ComparedKernels.h"
@@ -34,7 +35,8 @@ double relative(const at::Tensor &found, const at::Tensor &reference) {
   return largest > 0 ? difference / largest : difference;
 }
 
-/// Whether each query of each key head keeps the same blocks, [Hkv, T].
+/// True where a query of a key head has the same blocks in `a` and `b`, bool
+/// [Hkv, T].
 at::Tensor sameBlocks(const at::Tensor &a, const at::Tensor &b) {
   return (a.to(at::kCPU, at::kInt) == b.to(at::kCPU, at::kInt)).all(-1);
 }
@@ -104,7 +106,7 @@ public:
     for (int branch = 0; branch < 4; ++branch) {
       NsaInputs one = in;
       if (branch < 3) {
-        // Open or closed to the last bit, softmax or sigmoid.
+        // Logits so large that softmax and sigmoid give exactly 0 or 1.
         const double far = 1e4 * config.gateTemperature;
         one.gateLogits = at::full_like(in.gateLogits, -far);
         one.gateLogits.select(2, branch).fill_(far);

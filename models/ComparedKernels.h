@@ -10,20 +10,21 @@
 
 namespace tessera::models {
 
-/// Difference of one kind of operation from plain torch.
+/// The difference between compiled kernels and plain torch for one operation.
 struct KernelDifference {
-  /// The largest difference over the largest value of the reference, over all
-  /// calls; infinite if a result is not finite but the reference is.
+  /// Maximum over all calls of the largest absolute difference divided by the
+  /// reference's largest value; infinite if a result is not finite but the
+  /// reference is.
   double relative = 0;
   int64_t calls = 0;
 };
 
-/// By operation: "rmsnorm" (residual sums too), "linear_loss", "rope", "dense",
-/// of NSA "cmp", "sel" and "win" (each branch alone, its gate at 1 and the
-/// others at 0), "nsa" (with the gates of the model) and "blocks" (the share of
-/// queries that keep other blocks). "sel" and "nsa" compare the queries that
-/// keep the same blocks: two scores that rounding makes equal may be taken
-/// either way.
+/// Differences by operation: "rmsnorm" (including residual sums),
+/// "linear_loss", "rope", "dense". For NSA: "cmp", "sel" and "win" (one branch
+/// with gate 1, the others with gate 0), "nsa" (the model's gates) and "blocks"
+/// (the fraction of queries that select different blocks). "sel" and "nsa"
+/// compare only queries that select the same blocks, because rounding can
+/// reorder nearly equal scores.
 using KernelDifferences = std::map<std::string, KernelDifference>;
 
 /// Returns the results of `compiled`, and records their difference from plain

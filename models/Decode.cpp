@@ -1,13 +1,13 @@
-// models/Decode.cpp - a forward pass over new tokens, with those before in a
-// cache.
+// models/Decode.cpp - a forward pass over new tokens whose earlier tokens are
+// in a cache.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prefill and decoding are the same function over more or fewer tokens, so any
-// split of a text gives the same (nsa.md REQ-16). Plain torch operations: the
-// compiled kernels take queries and keys of the same tokens. One token's
-// attention over the cache has compiled kernels of its own; its selection is
-// that of the kernel that trains.
+// Prefill and decoding are the same function over more or fewer tokens, so
+// results do not depend on how a text is split into calls (nsa.md REQ-16). It
+// uses plain torch operations, because the training kernels need queries and
+// keys of the same tokens. For a single new token there are compiled decoding
+// kernels, which select the same blocks as the training kernel.
 #include "models/Transformer.h"
 
 #include "models/Block.h"
@@ -85,7 +85,7 @@ at::Tensor Transformer::extend(const at::Tensor &tokens, Cache &cache) {
   const int64_t last = cache.tokens + count;
   cache.text.slice(1, cache.tokens, last).copy_(tokens);
   rewind(cache, last);
-  const int64_t again = last - count - cache.tokens; // tokens read once more
+  const int64_t again = last - count - cache.tokens; // tokens to recompute
   at::Tensor x = at::embedding(
       embedding, cache.text.slice(1, cache.tokens, last).flatten());
   for (size_t i = 0; i < blocks.size(); ++i) {
@@ -103,7 +103,8 @@ at::Tensor Transformer::extend(const at::Tensor &tokens, Cache &cache) {
 }
 
 void Transformer::rewind(Cache &cache, int64_t last) {
-  // Changed tokens have other keys in the next layer, which change others.
+  // A changed token changes its key in the next layer, and with it the tokens
+  // that attend to this key.
   int64_t first = cache.tokens;
   for (bool changed = first > 0; changed;) {
     changed = false;
@@ -116,7 +117,7 @@ void Transformer::rewind(Cache &cache, int64_t last) {
   }
   if (first == cache.tokens)
     return;
-  // Keys that have been compressed cannot be taken back.
+  // Compressed keys cannot be removed one by one, so NSA restarts at token 0.
   cache.tokens = settings.has(AttentionKind::Nsa) ? 0 : first;
   for (CacheLayer &layer : cache.layers)
     if (layer.keyRaw.defined()) {

@@ -14,35 +14,36 @@
 
 namespace tessera::models {
 
-/// Packed sequences, concatenated, of equal or different lengths.
+/// Concatenated (packed) sequences of equal or different lengths.
 struct Packing {
   /// Token t of sequence b is row b * length + t.
   Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
           at::Device device = at::kCPU);
   /// Sequence b is rows starts[b] .. starts[b+1]-1; it may be empty. `longest`
-  /// is a bound of their lengths, the same for all batches of a run: it, and
-  /// no length, chooses kernels. Throws tessera::Error for starts that do not
-  /// begin at 0, that fall, or that are further apart.
+  /// bounds the lengths and is the same for all batches of a run: kernels
+  /// depend on it, not on the actual lengths. Throws tessera::Error if starts
+  /// do not begin at 0, decrease, or differ by more than `longest`.
   Packing(std::vector<int32_t> starts, int64_t longest,
           const NsaGeometry &geometry, at::Device device = at::kCPU);
 
   /// Returns the same sequences with the compressed keys of `geometry`.
   Packing with(const NsaGeometry &geometry) const;
 
-  NsaGeometry nsa; ///< Whose compressed keys are counted.
+  NsaGeometry nsa; ///< Determines the number of compressed keys.
   int64_t sequences;
-  int64_t length;     ///< Of each, or the bound.
+  int64_t length;     ///< Length of each sequence, or `longest`.
   int64_t compressed; ///< Compressed keys of all sequences.
-  /// Of sequences of unlike lengths; empty: all have `length` tokens.
+  /// cu_seqlens of sequences of different lengths; empty: all sequences have
+  /// `length` tokens.
   std::vector<int32_t> starts;
   at::Tensor sequenceStarts;   ///< cu_seqlens, int32 [sequences + 1].
   at::Tensor compressedStarts; ///< The same for compressed keys.
 };
 
-/// q is [T, Hq, dk]; keys and values are [T, Hkv, d], rotary already applied.
-/// keyFilter and valueFilter are the weights [l, d] of a convolution; where
-/// they are undefined blocks are averaged. With `compressed` keyCmp and
-/// valueCmp are compressed already: [Packing::compressed, Hkv, d].
+/// Inputs of NSA over packed tokens: query [T, Hq, dk], keys and values [T,
+/// Hkv, d], with RoPE already applied. keyFilter and valueFilter are the
+/// weights [l, d] of a convolution; if undefined, blocks are averaged. If
+/// `compressed`, keyCmp and valueCmp are [Packing::compressed, Hkv, d].
 struct NsaInputs {
   at::Tensor query;
   at::Tensor keyCmp, valueCmp, keySel, valueSel, keyWin, valueWin;
@@ -74,19 +75,19 @@ struct PatternInputs {
 struct PatternResult {
   at::Tensor output;  ///< [T, Hq, dv]
   at::Tensor indices; ///< int32 [lists, T, top] ascending, -1 padded.
-  at::Tensor losses;  ///< Of the indexer, fp32 [T]; [0] without an indexer.
+  at::Tensor losses;  ///< Indexer's loss, fp32 [T]; [0] without an indexer.
 };
 
-/// Counts of this process's kernels so far.
+/// Numbers of kernels that this process has compiled and loaded so far.
 struct KernelCounts {
-  int64_t compiled = 0;   ///< By a worker.
-  int64_t loaded = 0;     ///< From the cache, or the pack of TESSERA_PACK.
-  int64_t packed = 0;     ///< Of `loaded`: from the pack.
-  int64_t packMisses = 0; ///< Not in the pack.
+  int64_t compiled = 0;   ///< Compiled by a worker.
+  int64_t loaded = 0;     ///< Loaded from the cache or from TESSERA_PACK.
+  int64_t packed = 0;     ///< The part of `loaded` that the pack provided.
+  int64_t packMisses = 0; ///< Kernels that the pack does not contain.
   int64_t workers = 0;    ///< Compiler processes started.
 };
 
-/// A file that kernels were compiled from, and its text.
+/// A kernel source file and its text.
 struct KernelFile {
   std::string path;
   std::string text;
@@ -97,26 +98,26 @@ public:
   virtual ~Kernels() = default;
   virtual at::Tensor rmsNorm(const at::Tensor &x, const at::Tensor &weight,
                              double epsilon) = 0;
-  /// The residual sum x + added and rmsNorm() of it: the same bits as those of
-  /// the two operations. By default those two.
+  /// Returns the residual sum x + added and rmsNorm() of the sum, bitwise equal
+  /// to the two separate operations. The default calls these two.
   virtual std::pair<at::Tensor, at::Tensor>
   residualNorm(const at::Tensor &x, const at::Tensor &added,
                const at::Tensor &weight, double epsilon);
-  /// Returns x [T, in] times the transposed weight [out, in]. By default
-  /// torch's product.
+  /// Returns x [T, in] times the transposed weight [out, in]. The default calls
+  /// torch.
   virtual at::Tensor linear(const at::Tensor &x, const at::Tensor &weight);
-  /// Cross-entropy of logits hidden [T, dim] times the transposed weight
-  /// [V, dim] with the targets, int64 [T], in nats, fp32 [T], 0 where the
-  /// target is -100. By default torch's, with all logits.
+  /// Returns the cross-entropy in nats, fp32 [T], of the logits hidden [T, dim]
+  /// times the transposed weight [V, dim] and the targets int64 [T]; 0 where
+  /// the target is -100. The default calls torch and stores all logits.
   virtual at::Tensor linearLoss(const at::Tensor &hidden,
                                 const at::Tensor &weight,
                                 const at::Tensor &targets);
-  /// The activation of an MLP's products `in`, with SwiGLU of `gate` times
-  /// `in`; else `gate` is not looked at. By default torch's.
+  /// Returns the activation of an MLP's hidden layer `in`. SwiGLU also reads
+  /// `gate`; other kinds ignore it. The default calls torch.
   virtual at::Tensor activation(MlpKind kind, const at::Tensor &in,
                                 const at::Tensor &gate);
-  /// Rotates x [T, H, D] by the position of each token in its sequence, and
-  /// multiplies it by ropeMagnitude().
+  /// Rotates x [T, H, D] by the position of each token in its sequence and
+  /// multiplies the result by ropeMagnitude().
   virtual at::Tensor rope(const at::Tensor &x, const Packing &packing,
                           const Rope &rope) = 0;
   /// Causal attention over complete sequences.
@@ -125,85 +126,86 @@ public:
                                     const Packing &packing) = 0;
   /// True if decodeAttention() and decodeCompressed() are implemented.
   virtual bool decodes() const { return false; }
-  /// One token of each sequence over a cache: q [B, Hq, dk], keys and values
-  /// [B, Hkv, capacity, d], those of `first` .. last-1, or, where `blocks` is
-  /// defined, of the blocks of `blockLength` tokens that it names, int32
-  /// [B, Hkv, n], -1: none, before `last`. Gives [B, Hq, dv], no gradient.
+  /// Returns the attention [B, Hq, dv] of one token of each sequence to a
+  /// cache: q [B, Hq, dk], keys and values [B, Hkv, capacity, d]. The query
+  /// reads keys first .. last-1. If `blocks` (int32 [B, Hkv, n], -1: none) is
+  /// defined, the query reads the keys before `last` of these blocks of
+  /// `blockLength` tokens. No gradient.
   virtual at::Tensor
   decodeAttention(const at::Tensor & /*q*/, const at::Tensor & /*k*/,
                   const at::Tensor & /*v*/, int64_t /*first*/, int64_t /*last*/,
                   const at::Tensor & /*blocks*/, int64_t /*blockLength*/) {
     return {};
   }
-  /// The compressed branch of one token of each sequence, at `position`, over a
-  /// cache: q [B, Hq, dk], keys and values [B, Hkv, capacity, d]. Gives
-  /// [B, Hq, dv] and the selected blocks, int32 [B, Hkv, n], bit for bit those
-  /// of nsaAttention() at that position. There are selected blocks.
+  /// Computes the compressed branch of one token of each sequence at `position`
+  /// over a cache: q [B, Hq, dk], keys and values [B, Hkv, capacity, d].
+  /// Returns [B, Hq, dv] and the selected blocks, int32 [B, Hkv, n], which are
+  /// those of nsaAttention() at that position. Requires n > 0.
   virtual std::pair<at::Tensor, at::Tensor>
   decodeCompressed(const at::Tensor & /*q*/, const at::Tensor & /*k*/,
                    const at::Tensor & /*v*/, int64_t /*position*/,
                    const NsaGeometry & /*nsa*/) {
     return {};
   }
-  /// Attention of a pattern for the n tokens of each sequence from `first` on,
-  /// over a cache: q [B, n, Hq, dk], keys and values [B, Hkv, capacity, d],
-  /// `numbers` [names, Hq] of custom.headLearned or undefined, `perSequence`
-  /// int32 [values, B] of the pattern or undefined. Gives
-  /// [B, n, Hq, dv], no gradient. Throws tessera::Error where there are no
+  /// Returns a pattern's attention [B, n, Hq, dv] of the n tokens of each
+  /// sequence from `first` on to a cache: q [B, n, Hq, dk], keys and values
+  /// [B, Hkv, capacity, d]. `numbers` [names, Hq] belongs to
+  /// custom.headLearned, `perSequence` int32 [values, B] to the pattern; either
+  /// can be undefined. No gradient. Throws tessera::Error if there are no
   /// compiled kernels.
   virtual at::Tensor decodePattern(const at::Tensor &q, const at::Tensor &k,
                                    const at::Tensor &v, int64_t first,
                                    const at::Tensor &numbers,
                                    const at::Tensor &perSequence,
                                    const CustomAttention &custom);
-  /// The first of the queries that attend to any of the keys first .. last-1
-  /// of any sequence, all of which end there; `first` of a causal pattern.
-  /// `perSequence` as for decodePattern().
+  /// Returns the first query that attends to any of the keys first .. last-1 of
+  /// any sequence; for a causal pattern this is `first`. All sequences have
+  /// `last` tokens. `perSequence` as for decodePattern().
   virtual int64_t firstReader(int64_t first, int64_t last, int64_t heads,
                               const at::Tensor &perSequence,
                               const CustomAttention &custom);
-  /// The scores of the softmax from products of queries and keys, [B, Hq, n,
-  /// keys], of the queries from position `first` on: -inf for the keys that the
-  /// derived rule of a pattern with select(...) hides. `number` [Hq] is what
-  /// its `modify` reads, or undefined. fp32 or fp64, no gradient. Throws
-  /// tessera::Error where there are no compiled kernels.
+  /// Maps products of queries and keys, [B, Hq, n, keys], of the queries from
+  /// position `first` on to the scores of the softmax. Keys that the derived
+  /// mask of a pattern with select(...) hides get -inf. `number` [Hq] is the
+  /// input of its `modify`, or undefined. fp32 or fp64, no gradient. Throws
+  /// tessera::Error if there are no compiled kernels.
   virtual at::Tensor patternScores(const at::Tensor &products, int64_t first,
                                    const at::Tensor &number,
                                    const CustomAttention &custom);
   virtual NsaResult nsaAttention(const NsaInputs &inputs,
                                  const ModelConfig &config,
                                  const Packing &packing) = 0;
-  /// Attention by the kernels of a user's file; `learned` is
-  /// [T, n, Hq], a slice for each name of custom.learned; undefined: none.
-  /// `perSequence` is int32 [values, sequences] of a pattern; undefined: none.
-  /// Throws tessera::Error where there are no compiled kernels.
+  /// Computes attention by the kernels of a user's file. `learned` [T, n, Hq]
+  /// has a slice for each name of custom.learned; `perSequence` is int32
+  /// [values, sequences] of a pattern; undefined: none. Throws tessera::Error
+  /// if there are no compiled kernels.
   virtual at::Tensor
   customAttention(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v,
                   const at::Tensor &learned, const at::Tensor &perSequence,
                   const CustomAttention &custom, const Packing &packing);
-  /// Attention of the pattern `custom.file` with the parameters
-  /// `custom.constexprs`. Throws tessera::Error where there are no compiled
+  /// Computes attention of the pattern `custom.file` with the parameters
+  /// `custom.constexprs`. Throws tessera::Error if there are no compiled
   /// kernels.
   virtual PatternResult patternAttention(const PatternInputs &inputs,
                                          const CustomAttention &custom,
                                          const Packing &packing);
   virtual KernelCounts counts() const { return {}; }
-  /// Runs `body`, in which launches are listed: none is compiled or run, and
-  /// their results hold anything. Then, where `prepare` is set, compiles or
-  /// loads what they need, in parallel, with a line of progress. The requests
-  /// (JSON, language/Request.h), each once; none, without running
-  /// `body`, where there are no compiled kernels.
+  /// Runs `body` and records its launches without compiling or running them;
+  /// their results are unspecified. If `prepare`, then compiles or loads the
+  /// kernels in parallel, with a line of progress. Returns the distinct
+  /// requests (JSON, language/Request.h). Without compiled kernels returns an
+  /// empty list and does not run `body`.
   virtual std::vector<std::string>
   listLaunches(const std::function<void()> & /*body*/, bool /*prepare*/) {
     return {};
   }
-  /// From now on launches are listed and run. The span of each
-  /// (at::RecordFunction, "kernel NAME") has its index in the list as its
-  /// output, until endList().
+  /// Starts to record launches, which still run, until endList(). The profiler
+  /// span of each launch (at::RecordFunction, "kernel NAME") has the launch's
+  /// index in the list as its output.
   virtual void beginList() {}
-  /// The list so far, as requests (JSON, language/Request.h) for the
-  /// target; "": for what the launches ran on. {"error", "hint"} where the
-  /// kernel has no form for the target.
+  /// Returns the launches recorded so far, as requests (JSON,
+  /// language/Request.h) for `target`; "": the device on which they ran. An
+  /// entry is {"error", "hint"} if the kernel does not support the target.
   virtual std::vector<std::string> listed(const std::string & /*target*/) {
     return {};
   }
@@ -215,8 +217,8 @@ public:
 
 /// Returns the operations in plain LibTorch with autograd.
 std::unique_ptr<Kernels> makeTorchKernels();
-/// Returns the compiled kernels, called as torch operations of the library
-/// tessera.
+/// Returns the compiled kernels, which are called as torch operations of
+/// libtessera.
 std::unique_ptr<Kernels> makeTesseraKernels();
 std::unique_ptr<Kernels> makeKernels(KernelSource source);
 

@@ -17,10 +17,10 @@
 namespace tessera::models {
 namespace {
 
-/// Queries of one block where plain torch computes attention over a cache.
+/// Queries per block when plain torch computes attention over a cache.
 constexpr int64_t blockRows = 512;
 
-/// torch's own causal attention over the sequences of a batch.
+/// Returns torch's causal attention (SDPA) over the sequences of a batch.
 at::Tensor sdpa(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v,
                 const Packing &packing) {
   const auto attend = [&](int64_t first, int64_t sequences, int64_t length) {
@@ -152,7 +152,8 @@ public:
   }
 
 private:
-  /// fp32 [T, names, Hq], or undefined where the kernels take none.
+  /// Returns fp32 [T, names, Hq], or undefined if the kernels take no learned
+  /// numbers.
   at::Tensor learnedNumbers(const at::Tensor &input) const {
     std::vector<at::Tensor> parts;
     if (headLearned.defined())
@@ -168,8 +169,9 @@ private:
     return parts.size() == 1 ? parts[0] : at::cat(parts, 1);
   }
 
-  /// Returns the rows of this pattern's values, undefined if it takes none. An
-  /// index tensor would be copied from the host, which a CUDA graph cannot do.
+  /// Returns the rows of `all` that this pattern reads; undefined if it reads
+  /// none. Does not use an index tensor: a CUDA graph cannot copy it from the
+  /// host.
   at::Tensor valuesOf(const at::Tensor &all) const {
     if (valueRows.empty())
       return {};

@@ -1,10 +1,10 @@
-// models/LayerAttention.h - the attention of one layer: its weights, its
-// forward pass, and its step over a cache.
+// models/LayerAttention.h - the interface of a layer's attention: weights,
+// forward pass, and decoding step over a cache.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A further kind of attention is a further class here: LayerAttention::make()
-// is the one place that knows all of them.
+// Each kind of attention is a subclass. Only LayerAttention::make() lists all
+// of them.
 #pragma once
 
 #include "models/Cache.h"
@@ -27,15 +27,14 @@ struct AttentionInputs {
   std::vector<at::Tensor> keys, values; ///< Of each branch, [T, Hkv, d].
 };
 
-/// The same of n new tokens of each of B sequences, whose earlier tokens are in
-/// a cache. Keys and values are in the cache already unless a class writes them
-/// itself.
+/// The inputs of a layer's attention for n new tokens of each of B sequences,
+/// whose earlier tokens are in a cache.
 struct ExtensionInputs {
   at::Tensor input;                     ///< Normed, [B * n, dim].
   at::Tensor query;                     ///< Rotated, fp32 [B, Hq, n, dk].
   std::vector<at::Tensor> keys, values; ///< Of each branch, [B, Hkv, n, d].
   int64_t first;                        ///< Position of the first new token.
-  at::Tensor perSequence;               ///< Of the cache, [values, B].
+  at::Tensor perSequence;               ///< The cache's values, [values, B].
 
   int64_t last() const { return first + query.size(2); }
 };
@@ -51,7 +50,7 @@ public:
 
   /// Returns how many pairs of keys and values the layer projects.
   virtual int64_t branches() const { return 1; }
-  /// Returns the weights, for what is computed again in the backward pass.
+  /// Returns the weights that recomputation in the backward pass reads.
   virtual std::vector<at::Tensor> weights() const { return {}; }
   /// Returns the outputs [T, Hq, dv].
   virtual at::Tensor forward(Kernels &kernels, const AttentionInputs &in,
@@ -59,8 +58,8 @@ public:
                              const ForwardOptions &options,
                              ForwardResult &result) const = 0;
   /// Returns the first position whose query attends to any of the positions
-  /// first .. last-1, which end the sequences; `first` where no query attends
-  /// to later keys. `perSequence` is that of the cache.
+  /// first .. last-1, the last ones of the sequences; `first` if no query
+  /// attends to later keys. `perSequence` is Cache::perSequence.
   virtual int64_t firstReader(Kernels &, int64_t first, int64_t,
                               const at::Tensor & /*perSequence*/) const {
     return first;
@@ -73,7 +72,7 @@ public:
 protected:
   explicit LayerAttention(ModelConfig config) : config(std::move(config)) {}
 
-  const ModelConfig config; ///< With the layer's sizes of NSA.
+  const ModelConfig config; ///< The model's, with this layer's NsaGeometry.
 };
 
 /// Copies keys and values [B, Hkv, n, d] to positions `first` and later.

@@ -1,4 +1,4 @@
-// models/Loss.cpp - cross-entropy of logits, or means of losses that are known.
+// models/Loss.cpp - computes the loss from logits or from fused losses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Loss.h"

@@ -14,8 +14,9 @@
 namespace tessera::models {
 namespace {
 
-/// The selection of a layer with a pattern that has one. A pattern of a stored
-/// run whose file does not exist counts as one without: a copy replaces it.
+/// Returns the selection of a layer's pattern; nullopt if the pattern has no
+/// select(...). Also nullopt if the file does not exist: a stored run replaces
+/// it by its copy.
 std::optional<runtime::PatternSelection> selectionOf(const LayerKind &layer) {
   if (layer.kind != AttentionKind::Kernel || layer.custom.pattern.empty() ||
       !runtime::isKernelFile(layer.custom.file))
@@ -59,7 +60,7 @@ void validateGeometry(const NsaGeometry &g) {
                 "raise nsa.n_sel, or set it to 0 to turn selection off");
 }
 
-/// A branch that is the only one, or forced, must have keys.
+/// Throws if the only branch, or the branch that the gates force, has no keys.
 void validateBranches(const ModelConfig &c) {
   const bool used[] = {c.useCompressed,
                        c.useSelected && c.nsa.selectedBlocks > 0,

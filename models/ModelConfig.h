@@ -125,12 +125,12 @@ struct ModelConfig {
 
   /// Returns the attention of a layer, 0 to layers - 1.
   LayerKind attentionOf(int64_t layer) const;
-  /// Returns the same, and for a pattern whose streams have gates NSA with the
-  /// sizes of the pattern. A pattern whose file does not exist keeps its kind:
-  /// a stored run has a copy of it. Throws tessera::Error for one that is
-  /// wrong.
+  /// Returns attentionOf(layer), but NSA with the pattern's sizes if the
+  /// pattern's streams have gates. A pattern whose file does not exist keeps
+  /// its kind, because a stored run has a copy of it. Throws tessera::Error for
+  /// an invalid pattern.
   LayerKind builtAttentionOf(int64_t layer) const;
-  /// Returns the pairs of keys and values that a layer projects.
+  /// Returns the number of key-value pairs that a layer projects.
   int64_t branchesOf(int64_t layer) const;
   /// Returns how many layers have builtAttentionOf() of that kind.
   int64_t layersWith(AttentionKind kind) const;

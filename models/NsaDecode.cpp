@@ -1,5 +1,5 @@
-// models/NsaDecode.cpp - a layer with NSA over new tokens, with those before in
-// a cache.
+// models/NsaDecode.cpp - an NSA layer over new tokens whose earlier tokens are
+// in a cache.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/NsaLayer.h"
@@ -19,13 +19,13 @@ at::Tensor byHeadOf(const at::Tensor &x, int64_t sequences) {
   return x.unflatten(0, {sequences, -1}).transpose(1, 2);
 }
 
-/// Selected attention of one query, which reads its blocks alone. The result is
-/// that of NsaRows::selected().
+/// Returns the selected attention of one query, as NsaRows::selected() does,
+/// but reads only the query's blocks.
 at::Tensor selectedOfOne(const NsaGeometry &g, int64_t place,
                          const at::Tensor &q, const at::Tensor &k,
                          const at::Tensor &v, const at::Tensor &indices,
                          int64_t group) {
-  // [B * Hkv, n * l'] tokens of the blocks; those that are none are masked.
+  // [B * Hkv, n * l'] tokens of the blocks; tokens of block -1 are masked.
   const at::Tensor blocks = indices.select(1, 0).to(at::kLong).unsqueeze(-1);
   const at::Tensor tokens =
       (blocks * g.selectionLength + at::arange(g.selectionLength)).flatten(1);
@@ -49,7 +49,8 @@ at::Tensor selectedOfOne(const NsaGeometry &g, int64_t place,
   return maskedAttention(q, gather(k), gather(v), mask);
 }
 
-/// Tokens of the kept blocks that a query at `first` + its row may see.
+/// Returns how many tokens of the selected blocks the queries attend to. The
+/// query of row i is at position `first` + i.
 int64_t selectedTokens(const at::Tensor &indices, const NsaGeometry &g,
                        int64_t first) {
   const at::Tensor blocks = indices.to(at::kLong);
@@ -90,8 +91,8 @@ at::Tensor NsaLayer::extend(Kernels &kernels, const ExtensionInputs &in,
   return at::cat(parts, 2).view({sequences, config.heads, last - first, -1});
 }
 
-/// Compressed keys that became complete with the new tokens, of all raw ones
-/// from the next block's beginning on: so a block may begin in one call and
+/// Compresses the blocks that the new tokens complete. The cache keeps all raw
+/// keys from the start of the next block, so a block can begin in one call and
 /// end in another.
 void NsaLayer::compressNew(CacheLayer &layer, const at::Tensor &keys,
                            const at::Tensor &values, int64_t last) const {

@@ -27,8 +27,9 @@ BlockMlp blockMlp(ParameterBuilder &build, const std::string &in,
   return mlp;
 }
 
-/// What is added to the logits of gates as the settings ask, fp32 [3]: it opens
-/// or closes a gate to the last bit, softmax or sigmoid. Undefined: nothing.
+/// Returns the bias of the gate logits that forces gates as the settings ask,
+/// fp32 [3]. It is so large that softmax and sigmoid give exactly 0 or 1.
+/// Undefined: no gate is forced.
 at::Tensor gateShift(const ModelConfig &c) {
   const bool used[] = {c.useCompressed, c.useSelected, c.useWindow};
   const bool free = c.gateOverride == GateOverride::None;
@@ -51,7 +52,7 @@ NsaLayer::NsaLayer(const ModelConfig &c, ParameterBuilder &build,
                    const std::string &in, at::Device device)
     : LayerAttention(c) {
   if (const at::Tensor added = gateShift(c); added.defined())
-    shift = added.to(device); // once: steps copy nothing to a GPU
+    shift = added.to(device); // here, so that no step copies it to the GPU
   const bool hidden = c.gateInput == GateInput::Hidden;
   const int64_t width = hidden ? c.keyDim : std::max<int64_t>(1, c.keyDim / 2);
   const int64_t inputs = hidden ? c.dim : c.keyDim;

@@ -8,7 +8,8 @@
 
 namespace tessera::models {
 
-/// Three branches (compressed, selected, window) and the gates that weigh them.
+/// Attention with three branches (compressed, selected, window), whose outputs
+/// gates weigh.
 class NsaLayer final : public LayerAttention {
 public:
   NsaLayer(const ModelConfig &config, ParameterBuilder &build,
@@ -23,14 +24,14 @@ public:
                     CacheLayer &cache, Reads &reads) const override;
 
 private:
-  /// [T, Hkv, 3], before softmax or sigmoid; input [T, dim], query
-  /// [T, Hq, dk].
+  /// Returns the gates before softmax or sigmoid, [T, Hkv, 3]; input [T, dim],
+  /// query [T, Hq, dk].
   at::Tensor gateLogits(const at::Tensor &input, const at::Tensor &query) const;
   /// Appends the compressed keys that the new tokens complete.
   void compressNew(CacheLayer &cache, const at::Tensor &keys,
                    const at::Tensor &values, int64_t last) const;
-  /// Attention of the queries at `first` and later: q [B * Hkv, group, n, dk],
-  /// gates [B * Hkv, n, 3].
+  /// Returns the attention of the queries from position `first` on: q [B * Hkv,
+  /// group, n, dk], gates [B * Hkv, n, 3].
   at::Tensor attendCached(Kernels &kernels, const at::Tensor &q,
                           const at::Tensor &gates, const CacheLayer &cache,
                           Reads &reads, int64_t first) const;
@@ -38,7 +39,7 @@ private:
   at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
   at::Tensor keyFilter, valueFilter; ///< Of nsa.phi=conv.
   BlockMlp keyPhi, valuePhi;         ///< Of nsa.phi=mlp_pe.
-  at::Tensor shift;                  ///< Of the gates' logits; undefined: none.
+  at::Tensor shift;                  ///< Bias of gate logits, or undefined.
 };
 
 } // namespace tessera::models

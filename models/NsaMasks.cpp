@@ -38,7 +38,8 @@ at::Tensor selectBlocks(const at::Tensor &scores, const NsaGeometry &g,
   const at::Tensor forced = (block < g.initialBlocks)
                                 .logical_or(block > own - g.localBlocks)
                                 .logical_and(future.logical_not());
-  // A finite floor keeps NaN behind every real score and before the future.
+  // NaN becomes the lowest finite value: it ranks after every other score, but
+  // before future blocks.
   at::Tensor rank = scores.detach().nan_to_num(
       std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max(),
       std::numeric_limits<float>::lowest());
@@ -59,7 +60,7 @@ at::Tensor selectedVisible(const at::Tensor &indices, const NsaGeometry &g,
   const int64_t blocks = (last + g.selectionLength - 1) / g.selectionLength;
   std::vector<int64_t> shape = indices.sizes().vec();
   shape.back() = blocks + 1;
-  // Column 0 takes what is not a block of the sequence so far.
+  // Column 0 receives the indices that do not name a block (-1 padding).
   at::Tensor kept = at::zeros(shape, at::kBool);
   kept.scatter_(-1, indices.clamp(-1, blocks).add(1).remainder(blocks + 1),
                 true);

@@ -10,31 +10,34 @@
 
 namespace tessera::models {
 
-/// All functions apply to queries first .. last-1 of one sequence.
+// All functions apply to queries first .. last-1 of one sequence.
 
-/// bool [queries, count]: compressed key i is complete for the query.
+/// Returns bool [queries, count]: true if compressed key i contains no token
+/// after the query.
 at::Tensor compressedVisible(const NsaGeometry &g, int64_t first, int64_t last,
                              int64_t count);
 
-/// fp32 [count, blocks]: Eq. 9 as overlaps in units of the stride.
+/// Returns fp32 [count, blocks]: the weights of compressed scores in block
+/// scores (NSA, equation 9), as overlaps in units of the stride.
 at::Tensor scoreWeights(const NsaGeometry &g, int64_t count, int64_t blocks);
 
-/// scores [.., queries, blocks] -> int64 [.., queries, n], the blocks kept in
-/// ascending order, -1 padded (nsa.md REQ-11: forced blocks, then by score, the
-/// lower index first among equals).
+/// Maps scores [.., queries, blocks] to the selected blocks int64 [.., queries,
+/// n], ascending, then -1. Forced blocks come first, then the highest scores;
+/// equal scores prefer the lower index (nsa.md REQ-11).
 at::Tensor selectBlocks(const at::Tensor &scores, const NsaGeometry &g,
                         int64_t first, int64_t last);
 
-/// indices from selectBlocks -> bool [.., queries, keys], causal.
+/// Maps the indices of selectBlocks() to a causal mask, bool [.., queries,
+/// keys].
 at::Tensor selectedVisible(const at::Tensor &indices, const NsaGeometry &g,
                            int64_t first, int64_t last);
 
-/// bool [queries, keys] for keys firstKey .. last-1.
+/// Returns the mask of the sliding window, bool [queries, keys], for keys
+/// firstKey .. last-1.
 at::Tensor windowVisible(int64_t window, int64_t first, int64_t last,
                          int64_t firstKey);
 
-/// Returns 0 where visible and -inf elsewhere, the form of attention's additive
-/// masks.
+/// Returns the additive mask: 0 where `visible`, -inf elsewhere.
 at::Tensor additiveMask(const at::Tensor &visible);
 
 } // namespace tessera::models

@@ -1,4 +1,4 @@
-// models/NsaRows.cpp - masked attention over each branch's keys.
+// models/NsaRows.cpp - NSA's branches as masked attention in plain torch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/NsaRows.h"
@@ -20,7 +20,7 @@ at::Tensor groupHeads(const at::Tensor &q, int64_t kvHeads) {
 
 at::Tensor maskedAttention(const at::Tensor &q, const at::Tensor &k,
                            const at::Tensor &v, const at::Tensor &mask) {
-  // The CPU's fused attention wants one head size for all three.
+  // The CPU's fused attention needs equal head sizes of q, k and v.
   if (k.size(-1) == v.size(-1))
     return at::scaled_dot_product_attention(q, k, v, mask);
   const at::Tensor scores =
@@ -70,8 +70,8 @@ NsaRows::compressedAndScores(const at::Tensor &q, const at::Tensor &k,
     scores = at::zeros({q.size(0), last - first, blocks}, q.options());
   } else {
     const at::Tensor visible = compressedVisible(g, first, last, count);
-    // Rows that see no key take a finite mask and a zero factor: softmax
-    // over -inf alone would be NaN.
+    // Queries without a visible key get a finite mask and the factor 0,
+    // because a softmax over only -inf is NaN.
     const at::Tensor any = visible.any(-1, true).to(at::kFloat);
     const at::Tensor mask = at::zeros({last - first, count})
                                 .masked_fill_(visible.logical_not(), -1e30);

@@ -11,8 +11,9 @@
 
 namespace tessera::models {
 
-/// Keys are shared by the query heads of a group: [B, Hkv, S, D] becomes
-/// [B * Hkv, group, S, D] without a copy, and queries the same.
+/// Expands keys [B, Hkv, S, D] to [B * Hkv, group, S, D] without a copy, since
+/// the query heads of a group share a key head. groupHeads() gives queries this
+/// shape.
 at::Tensor shareKeys(const at::Tensor &x, int64_t group);
 at::Tensor groupHeads(const at::Tensor &q, int64_t kvHeads);
 
@@ -20,7 +21,8 @@ at::Tensor groupHeads(const at::Tensor &q, int64_t kvHeads);
 at::Tensor maskedAttention(const at::Tensor &q, const at::Tensor &k,
                            const at::Tensor &v, const at::Tensor &mask);
 
-/// Mean or per-channel convolution over blocks: [B, H, S, D] -> [B, H, N, D].
+/// Compresses blocks by a mean (`filter` undefined) or a per-channel
+/// convolution: [B, H, S, D] -> [B, H, N, D].
 at::Tensor compress(const at::Tensor &x, const at::Tensor &filter,
                     const NsaGeometry &g);
 
@@ -28,19 +30,20 @@ at::Tensor compress(const at::Tensor &x, const at::Tensor &filter,
 at::Tensor gateValues(const at::Tensor &logits, const ModelConfig &config,
                       int without);
 
-/// Queries first .. last-1 of sequences over their keys 0 .. last-1. q is
-/// [B * Hkv, group, last - first, D]; keys and values are as shareKeys() makes
-/// them, and may be longer.
+/// Attention of the queries first .. last-1 of each sequence to keys 0 ..
+/// last-1. q is [B * Hkv, group, last - first, D]; keys and values have the
+/// shape of shareKeys() and can be longer.
 struct NsaRows {
   const NsaGeometry &g;
   int64_t first, last, group;
 
-  /// Output and block indices [B * Hkv, queries, n] of the compressed branch;
-  /// no indices where nothing is selected.
+  /// Returns the output of the compressed branch and the block indices
+  /// [B * Hkv, queries, n]; the indices are undefined if n is 0.
   std::pair<at::Tensor, at::Tensor> compressed(const at::Tensor &q,
                                                const at::Tensor &k,
                                                const at::Tensor &v) const;
-  /// Output and block scores [B * Hkv, queries, blocks] (nsa.md REQ-9).
+  /// Returns the output of the compressed branch and the block scores
+  /// [B * Hkv, queries, blocks] (nsa.md REQ-9).
   std::pair<at::Tensor, at::Tensor>
   compressedAndScores(const at::Tensor &q, const at::Tensor &k,
                       const at::Tensor &v) const;

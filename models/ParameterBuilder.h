@@ -27,7 +27,7 @@ inline double spreadOf(int64_t inputs) {
   return 0.5 / std::sqrt(double(inputs));
 }
 
-/// Creates the parameters in order, from one generator.
+/// Creates the parameters in a fixed order with one random generator.
 class ParameterBuilder {
 public:
   ParameterBuilder(std::vector<Parameter> &all, uint64_t seed,

@@ -1,4 +1,4 @@
-// models/Rope.cpp - frequencies of rotary positions, scaled ones too.
+// models/Rope.cpp - RoPE frequencies, unscaled and scaled (linear, YaRN).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Rope.h"
@@ -10,7 +10,8 @@
 namespace tessera::models {
 namespace {
 
-/// The pair, not a whole number, that makes so many turns within `length`.
+/// Returns the (fractional) index of the pair that rotates `turns` times within
+/// originalLength tokens.
 double pairOfTurns(const Rope &rope, double dim, double turns) {
   return dim *
          std::log(double(rope.originalLength) /
@@ -22,12 +23,13 @@ double pairOfTurns(const Rope &rope, double dim, double turns) {
 
 std::vector<double> ropeFrequencies(const Rope &rope, int64_t dim) {
   std::vector<double> result;
-  // Rounded outwards and never equal, as the published programs do.
+  // The bounds are rounded outwards and kept distinct, as in the published
+  // YaRN code.
   const double low =
       std::max(0.0, std::floor(pairOfTurns(rope, double(dim), rope.fast)));
   double high = std::min(double(dim) - 1,
                          std::ceil(pairOfTurns(rope, double(dim), rope.slow)));
-  // Where every pair turns fast, none is divided.
+  // If every pair rotates fast, no pair is divided.
   if (high <= low)
     high = low + 0.001;
   for (int64_t pair = 0; pair < dim / 2; ++pair) {

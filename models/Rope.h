@@ -11,17 +11,17 @@ namespace tessera::models {
 /// How positions beyond the training length are mapped into its range.
 enum class RopeScaling {
   Linear, ///< Every position is divided by the scale.
-  Yarn,   ///< Slow pairs as linear, fast ones not at all (arXiv:2309.00071).
+  Yarn,   ///< Scales slow pairs only (arXiv:2309.00071).
 };
 
 struct Rope {
   double base = 10000.0;
   RopeScaling scaling = RopeScaling::Linear;
-  double scale = 1.0; ///< Of the length; 1: positions are as they are.
+  double scale = 1.0; ///< Factor of the context length; 1: no scaling.
   /// For YaRN: the training length in tokens before scaling; 0: not given.
   int64_t originalLength = 0;
-  /// Pairs that rotate more often than `fast` within it are unchanged; those
-  /// that rotate less often than `slow` are divided by the scale.
+  /// YaRN keeps pairs that rotate more than `fast` times within originalLength
+  /// and divides pairs that rotate less than `slow` times by the scale.
   double fast = 32.0, slow = 1.0;
 
   bool changed() const { return scale != 1.0; }

@@ -1,4 +1,4 @@
-// models/RopeTable.cpp - angles of positions, in double.
+// models/RopeTable.cpp - computes the tables; angles are in double.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/RopeTable.h"

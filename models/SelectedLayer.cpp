@@ -18,7 +18,7 @@ using runtime::Scorer;
 
 namespace {
 
-/// Queries for which the masks over the cache are held at a time.
+/// Queries per block; the masks over the cache exist for one block at a time.
 constexpr int64_t blockRows = 512;
 
 } // namespace
@@ -62,7 +62,7 @@ at::Tensor SelectedLayer::number() const {
              : at::Tensor();
 }
 
-// The scale keeps scores of random inputs near one.
+// The division keeps the scores of random inputs near 1.
 at::Tensor SelectedLayer::indexWeights(const at::Tensor &projected) const {
   return projected.to(at::kFloat) /
          std::sqrt(double(selection.heads * selection.width));

@@ -14,7 +14,7 @@ namespace tessera::models {
 /// without its gradient; its loss is attached to the layer's output.
 class SelectedLayer final : public LayerAttention {
 public:
-  /// `selection` is that of the file of `custom`, with its parameters.
+  /// `selection` is the selection that the file of `custom` declares.
   SelectedLayer(const ModelConfig &config, CustomAttention custom,
                 const runtime::PatternSelection &selection,
                 ParameterBuilder &build, const std::string &prefix);
@@ -28,15 +28,16 @@ public:
                     CacheLayer &cache, Reads &reads) const override;
 
 private:
-  /// The indexer's part of the inputs; nothing without an indexer.
+  /// Sets the indexer's inputs in `to`; does nothing without an indexer.
   void addIndex(Kernels &kernels, const at::Tensor &input,
                 const Packing &packing, PatternInputs &to) const;
 
-  /// The sink [Hq], and the numbers [Hq] that `modify` reads; undefined: none.
+  /// Return the sink [Hq], and the numbers [Hq] that `modify` reads; undefined
+  /// if the pattern has none.
   at::Tensor sink() const;
   at::Tensor number() const;
 
-  /// The weights of the index heads, from their projection, in fp32.
+  /// Returns the weights of the index heads from their projection, fp32.
   at::Tensor indexWeights(const at::Tensor &projected) const;
 
   const CustomAttention custom;

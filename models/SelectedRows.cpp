@@ -16,16 +16,16 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// x [.., tokens, channels] with tokens padded by `value` to a multiple of
-/// `block`:
-/// [.., blocks, block, channels].
+/// Pads the tokens of x [.., tokens, channels] with `value` to a multiple of
+/// `block` and returns [.., blocks, block, channels].
 at::Tensor inBlocks(const at::Tensor &x, int64_t block, double value) {
   const int64_t missing = (block - x.size(-2) % block) % block;
   return at::constant_pad_nd(x, {0, 0, 0, missing}, value)
       .unflatten(-2, {-1, block});
 }
 
-/// The sink's column behind logits [B, Hq, queries, keys]; undefined: nothing.
+/// Appends the sink as the last column of logits [B, Hq, queries, keys]; an
+/// undefined sink changes nothing.
 at::Tensor withSink(const at::Tensor &logits, const at::Tensor &sink) {
   if (!sink.defined())
     return logits;
@@ -34,9 +34,9 @@ at::Tensor withSink(const at::Tensor &logits, const at::Tensor &sink) {
                  -1);
 }
 
-/// The values [B, Hq, keys, dv] weighted by the softmax of logits, which may
-/// have a sink's column behind those of the keys. Not softmax(), which gives
-/// NaN for a sink of +inf and for rows without keys.
+/// Returns the values [B, Hq, keys, dv] weighted by the softmax of the logits,
+/// whose last column can be a sink. Does not call softmax(), which returns NaN
+/// for a sink of +inf and for rows without keys.
 at::Tensor weighted(const at::Tensor &logits, const at::Tensor &values) {
   const at::Tensor total = logits.logsumexp(-1, true).clamp_min(
       std::numeric_limits<float>::lowest());
@@ -44,7 +44,8 @@ at::Tensor weighted(const at::Tensor &logits, const at::Tensor &values) {
                     values);
 }
 
-/// Means of blocks of x [B, H, tokens, d]; none of a text shorter than a block.
+/// Returns the means of blocks of x [B, H, tokens, d]; empty if x is shorter
+/// than a block.
 at::Tensor compressedKeys(const at::Tensor &x, const NsaGeometry &g) {
   return x.size(2) < g.blockLength ? x.slice(2, 0, 0) : compress(x, {}, g);
 }

@@ -12,20 +12,20 @@
 
 namespace tessera::models {
 
-/// Queries first .. last-1 of B sequences over the keys 0 .. last-1 of a cache
-/// that has room for more, all fp32.
+/// Attention of the queries first .. last-1 of B sequences to the keys 0 ..
+/// last-1 of a cache, which can have a larger capacity. All tensors are fp32.
 struct SelectedRows {
   const runtime::PatternSelection &selection;
   int64_t first, last;
-  /// Tokens of each sequence, new ones included: `dense_below` compares them.
+  /// Length of each sequence including new tokens; `dense_below` depends on it.
   int64_t length;
   at::Tensor query;      ///< [B, Hq, last - first, dk]
   at::Tensor key, value; ///< [B, Hkv, capacity, d]
-  /// Of joined streams: those of the window, while `key` and `value` are those
-  /// of the tokens under compressed keys. Undefined: there is one stream.
+  /// The window's keys and values of joined streams, whose `key` and `value`
+  /// are the tokens that are compressed. Undefined: there is one stream.
   at::Tensor windowKey, windowValue;
   at::Tensor sink; ///< [Hq]; undefined: none.
-  /// Of a learned indexer: [B, lists * heads, last - first, width],
+  /// Inputs of a learned indexer: [B, lists * heads, last - first, width],
   /// [B, capacity, width] and [B, lists * heads, last - first].
   at::Tensor indexQuery, indexKey, indexWeights;
   /// Returns the scores of the softmax from products of queries and keys,
@@ -44,8 +44,8 @@ private:
   at::Tensor pooledScores() const;
   at::Tensor indexerScores() const;
   at::Tensor compressedScores() const;
-  /// The queries' rows of attention over the compressed keys of joined streams
-  /// and a window.
+  /// Returns the attention to the compressed keys and the window of joined
+  /// streams, in one softmax.
   at::Tensor attendJoined() const;
   /// bool [B, Hq, queries, last]
   at::Tensor visible() const;

@@ -37,7 +37,8 @@ const Case cases[] = {{at::kFloat, 2, 1, 32, 32, 1e-5},
                       {at::kBFloat16, 1, 16, 32, 32, 2e-2}};
 const std::vector<int64_t> lengths = {0, 1, 119, 64, 33};
 
-/// Sizes with which lists leave blocks out of sequences of about 100 tokens.
+/// Returns sizes so small that the selection omits blocks of sequences of about
+/// 100 tokens.
 PatternSelection small(PatternSelection s) {
   if (s.scorer != Scorer::None && s.streams != runtime::Streams::Joined)
     s.block = std::min<int64_t>(s.block, 16);
@@ -55,8 +56,8 @@ PatternSelection small(PatternSelection s) {
   return s;
 }
 
-/// The integers of the directive, then the parameters of the functions, with
-/// integers that hide keys of short sequences.
+/// Returns the integers of the directive, then the functions' parameters; their
+/// integers are small enough to hide keys of short sequences.
 std::string textOf(PatternSelection s, const runtime::PatternFile &pattern) {
   std::string text;
   for (const std::string &name : s.names())
@@ -145,7 +146,7 @@ double relative(const Tensor &found, const Tensor &wanted) {
 /// [n, heads, d] -> [1, heads, n, d]
 Tensor byHead(const Tensor &x) { return x.transpose(0, 1).unsqueeze(0); }
 
-/// The rows of one sequence in plain torch.
+/// Returns the inputs of one sequence for plain torch.
 SelectedRows rowsOf(const Inputs &in, const PatternSelection &s, int64_t first,
                     int64_t length) {
   const auto part = [&](const Tensor &x) {
@@ -164,10 +165,10 @@ SelectedRows rowsOf(const Inputs &in, const PatternSelection &s, int64_t first,
   return rows;
 }
 
-/// Difference of the scores of the blocks that both selected. Lists of blocks
-/// with equal scores are equally right.
+/// Returns the error of the scores of the selected blocks. It compares scores,
+/// not indices, because blocks with equal scores are interchangeable.
 double scoreError(const SelectedRows &rows, const Tensor &indices) {
-  // A column more, as a short sequence has no compressed key.
+  // One more column, because a short sequence has no compressed key.
   const Tensor scores = at::constant_pad_nd(rows.scores(), {0, 1}, 0);
   const auto sum = [&](const Tensor &chosen) {
     const Tensor number = chosen.to(at::kLong);
@@ -181,9 +182,10 @@ double scoreError(const SelectedRows &rows, const Tensor &indices) {
   return relative(sum(indices), sum(wanted));
 }
 
-/// The scores by the pattern's plain kernel in fp64, linear in products
-/// [Hq, n, keys] and numbers [Hq] around their values, with slopes from
-/// differences. `number` is undefined if `modify` does not read one.
+/// Returns the scores that the pattern's plain kernel computes in fp64, with
+/// gradients: they are linearized around the products [Hq, n, keys] and numbers
+/// [Hq], with slopes from finite differences. `number` is undefined if `modify`
+/// does not read one.
 Tensor linearScores(const Pattern &pattern, const Tensor &products,
                     const Tensor &number) {
   static const auto op =
@@ -217,7 +219,7 @@ Tensor linearScores(const Pattern &pattern, const Tensor &products,
   return scores;
 }
 
-/// fp64 attention with the lists [lists, T, top].
+/// Returns the fp64 attention to the blocks in `indices` [lists, T, top].
 Tensor attend(const Inputs &in, const std::vector<Tensor> &exact,
               const PatternSelection &s, const Pattern &pattern,
               const Tensor &indices) {
@@ -251,7 +253,7 @@ Tensor attend(const Inputs &in, const std::vector<Tensor> &exact,
   return at::cat(outputs);
 }
 
-/// The largest scoreError() of a sequence.
+/// Returns the largest scoreError() over the sequences.
 double selectionError(const Inputs &in, const PatternSelection &s,
                       const std::vector<int32_t> &ends, const Tensor &indices) {
   double worst = 0;

@@ -25,8 +25,8 @@ struct Stream {
   Tensor key, value, visible;
 };
 
-/// Heads of stream `i` of x [n, streams * Hkv, d], each for its query heads:
-/// [Hq, n, d].
+/// Returns the heads of stream `i` of x [n, streams * Hkv, d], repeated for
+/// their query heads: [Hq, n, d].
 Tensor headsOf(const Tensor &x, int64_t i, const PatternSelection &s,
                int64_t queryHeads) {
   const int64_t heads = x.size(1) / s.pairs();
@@ -35,13 +35,13 @@ Tensor headsOf(const Tensor &x, int64_t i, const PatternSelection &s,
       .transpose(0, 1);
 }
 
-/// Means of the tokens of each compressed key.
+/// Returns the compressed keys of x, each the mean of its tokens.
 Tensor shortened(const Tensor &x, const NsaGeometry &g) {
   return x.size(1) < g.blockLength ? x.slice(1, 0, 0)
                                    : compress(x.unsqueeze(0), {}, g).squeeze(0);
 }
 
-/// bool [lists, n, count] of lists of keys.
+/// Converts lists of indices to a mask, bool [lists, n, count].
 Tensor listed(const Tensor &indices, int64_t count) {
   std::vector<int64_t> shape = indices.sizes().vec();
   shape.back() = count + 1;
@@ -78,7 +78,7 @@ std::vector<Stream> streamsOf(const SelectionInputs &in,
   return {{k, v, complete}, {key(1), value(1), near}};
 }
 
-/// One softmax over the keys of a stream and a sink: [Hq, n, dv].
+/// Returns the attention to the keys of a stream and the sink: [Hq, n, dv].
 Tensor softmax(const SelectionInputs &in, const Stream &stream) {
   const int64_t keys = stream.key.size(1);
   Tensor logits =
@@ -89,7 +89,7 @@ Tensor softmax(const SelectionInputs &in, const Stream &stream) {
     logits = in.scoresOf(logits);
     visible = visible.logical_and(logits.isfinite());
   }
-  // A finite mask: softmax over -inf alone would not be a number.
+  // The mask is finite, because a softmax over only -inf is NaN.
   logits = logits.masked_fill(visible.logical_not(), -1e30);
   if (in.sink.defined())
     logits = at::cat(

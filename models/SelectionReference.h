@@ -11,8 +11,8 @@
 
 namespace tessera::models {
 
-/// One sequence of n tokens. Keys and values have the heads of each stream one
-/// after another.
+/// Inputs for one sequence of n tokens. Keys and values contain the heads of
+/// stream 0, then those of stream 1.
 struct SelectionInputs {
   at::Tensor query;      ///< [n, Hq, dk]
   at::Tensor key, value; ///< [n, streams * Hkv, d]

@@ -1,4 +1,4 @@
-// models/SquaredRelu.h - relu(x)^2 with few passes over memory.
+// models/SquaredRelu.h - relu(x)^2 with little memory traffic.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,9 +7,9 @@
 
 namespace tessera::models {
 
-/// max(x, 0)^2, with the bits of at::relu(x).square() and of its gradient
-/// 2 max(x, 0) dy. Autograd's own backward pass makes four tensors of x's size,
-/// this one makes one. Once differentiable.
+/// Returns max(x, 0)^2, bitwise equal to at::relu(x).square(), as is its
+/// gradient 2 max(x, 0) dy. Autograd's backward pass allocates four tensors of
+/// x's size, this one allocates one. Once differentiable.
 at::Tensor squaredRelu(const at::Tensor &x);
 
 } // namespace tessera::models

@@ -1,4 +1,4 @@
-// models/Statistics.h - what gates and selections of NSA do during training.
+// models/Statistics.h - statistics of NSA's gates and selections, for logs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,28 +12,29 @@
 
 namespace tessera::models {
 
-/// Gates of forward passes, and the blocks their queries keep, of all layers.
-/// A gate's share is its part of the sum of the three.
+/// Collects the gates and the selected blocks of all layers in forward passes.
+/// A gate's share is the gate divided by the sum of the three gates.
 class Statistics {
 public:
-  /// logits: [.., 3] before softmax or sigmoid; indices: int32 [Hkv, T, n], -1
-  /// padded, or undefined. Nothing waits for a device here.
+  /// Adds the gates and selections of one layer. `logits` [.., 3] are before
+  /// softmax or sigmoid; `indices` are int32 [Hkv, T, n], -1 padded, or
+  /// undefined. Does not synchronize with the device.
   void add(const at::Tensor &logits, const at::Tensor &indices,
            const ModelConfig &config);
 
   /// Adds the loss of a layer's learned indexer, one number in nats.
   void addIndexLoss(const at::Tensor &loss);
 
-  /// What values() takes, fp64 [n] on the device; undefined where nothing was
-  /// added.
+  /// Returns the input of values(), fp64 [n] on the device; undefined if
+  /// nothing was added.
   at::Tensor sums() const;
-  /// Name and value of sums() on the host; nothing where nothing was
-  /// added: gate_entropy_mean and _min (nats, ln 3 at most), gate_max_gate (the
-  /// largest share), gate_collapse_frac (gates with a share above 0.9),
-  /// gate_share_cmp, _sel and _win with _min and _max behind each, and of
-  /// selections sel_blocks_mean, _min and _max, sel_rows (queries of a key
-  /// head) and sel_pct_at_max (those that keep as many blocks as they may);
-  /// index_loss, the mean loss of learned indexers.
+  /// Returns names and values from sums() on the host; empty if nothing was
+  /// added. Gates: gate_entropy_mean and _min (nats, at most ln 3),
+  /// gate_max_gate (the largest share), gate_collapse_frac (gates with a share
+  /// above 0.9), gate_share_cmp, _sel and _win, each also with _min and _max.
+  /// Selections: sel_blocks_mean, _min and _max, sel_rows (queries of a key
+  /// head), sel_pct_at_max (queries with the maximum number of blocks).
+  /// Indexers: index_loss, the mean loss.
   std::vector<std::pair<std::string, double>>
   values(const at::Tensor &sums) const;
 

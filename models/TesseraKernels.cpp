@@ -1,9 +1,9 @@
-// models/TesseraKernels.cpp - the compiled kernels behind a model.
+// models/TesseraKernels.cpp - the model's operations by compiled kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations are found by name: the library that registers them
-// (ops) is linked or loaded.
+// The dispatcher finds the torch operations by name, so the library that
+// registers them (ops/) must be linked or loaded.
 #include "models/Kernels.h"
 #include "models/Linear.h"
 #include "models/RopeTable.h"
@@ -71,7 +71,7 @@ public:
     case MlpKind::SquaredRelu:
       return act.call(in, "relu2", std::nullopt);
     case MlpKind::Silu:
-      return at::silu(in); // one operation of torch's, and the faster one
+      return at::silu(in); // faster than the compiled kernel
     case MlpKind::SwiGlu:
       return act.call(in, "swiglu", gate);
     }
@@ -120,8 +120,8 @@ public:
     if (in.compressed)
       return nsaOfCompressed(in, config, packing);
     const NsaGeometry &g = config.nsa;
-    // Attention is linear in its values: without them the branch gives zero,
-    // which is what a gate of zero gives.
+    // Zeroing a branch's values has the effect of a zero gate, because
+    // attention is linear in its values.
     const auto values = [&](const Tensor &v, int branch) {
       return in.without == branch ? at::zeros_like(v) : v;
     };
@@ -227,7 +227,7 @@ public:
   }
 
 private:
-  /// nsa_attention behind its compression.
+  /// Computes NSA for keys and values that are compressed already.
   NsaResult nsaOfCompressed(const NsaInputs &in, const ModelConfig &config,
                             const Packing &p) {
     const NsaGeometry &g = config.nsa;

@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention is computed as masked attention, in blocks of query rows so that
-// long sequences need memory linear in their length.
+// Computes attention with masks, block by block of queries, so that memory is
+// linear in the sequence length.
 #include "models/Kernels.h"
 #include "models/NsaMasks.h"
 #include "models/NsaRows.h"
@@ -29,8 +29,8 @@ at::Tensor byToken(const at::Tensor &x) {
   return x.transpose(1, 2).reshape({x.size(0) * x.size(2), x.size(1), -1});
 }
 
-/// Narrow types are only stored: what a compiled kernel sums it sums in fp32,
-/// and so does this.
+/// Converts narrow types to fp32, because compiled kernels also accumulate in
+/// fp32 and use narrow types only for storage.
 at::Tensor wide(const at::Tensor &x) {
   return x.defined() ? x.to(at::kFloat) : x;
 }
@@ -41,8 +41,8 @@ NsaInputs wide(const NsaInputs &in) {
           wide(in.valueFilter), in.without,          in.compressed};
 }
 
-/// Of tokens packed in sequences of unlike lengths: what `f` makes of each
-/// sequence, end to end.
+/// Calls `f` for each of the packed sequences of different lengths and
+/// concatenates the results.
 template <typename F>
 at::Tensor eachSequence(const Packing &packing, F f) {
   std::vector<at::Tensor> parts;
@@ -119,8 +119,8 @@ private:
     return byToken(x.unflatten(0, {packing.sequences, -1}).flatten(1, 2));
   }
 
-  /// cos and sin of every token's angles, [T, 1, dim / 2], kept for the next
-  /// layer and step.
+  /// Cosines and sines of every token's angles, [T, 1, dim / 2], cached for the
+  /// next layer and step.
   std::pair<at::Tensor, at::Tensor>
   rotation(const Packing &packing, int64_t dim, const Rope &positions) {
     if (!cosine.defined() || sequences != packing.sequences ||
@@ -143,7 +143,7 @@ NsaResult TorchKernels::nsaOfEach(const NsaInputs &in,
                                   const Packing &packing) {
   NsaResult result;
   std::vector<at::Tensor> indices;
-  int64_t block = 0; // the next sequence's first
+  int64_t block = 0; // first of the next sequence
   result.output = eachSequence(packing, [&](int64_t first, int64_t count) {
     const auto part = [&](const at::Tensor &x) {
       return x.narrow(0, first, count);

@@ -19,8 +19,8 @@ namespace tessera::models {
 
 namespace {
 
-/// Rows of the projections to queries, to the keys of each branch, and to its
-/// values.
+/// Returns the numbers of projection rows for the queries, for each branch's
+/// keys and for each branch's values.
 std::vector<int64_t> projections(const ModelConfig &c, int64_t branches) {
   std::vector<int64_t> rows = {c.heads * c.keyDim};
   for (const int64_t d : {c.keyDim, c.valueDim})
@@ -37,8 +37,8 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
   source = makeKernels(kernels);
   const ModelConfig &c = settings;
   ParameterBuilder make(all, seed, device);
-  // Inputs of unit size keep about unit size through a layer; what is added to
-  // the residual stream shrinks with the number of additions.
+  // Activations keep about unit size through a layer. Weights that write to the
+  // residual stream shrink with the number of additions.
   const double residual = 1.0 / std::sqrt(2.0 * double(c.layers));
   embedding = make.normal("embedding", {c.vocabulary, c.dim}, 0.02);
   for (int64_t i = 0; i < c.layers; ++i) {
@@ -92,8 +92,8 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   const ModelConfig &c = settings;
   const Heads heads = split(b, source->linear(x, b.projection));
   const at::Tensor rotated = source->rope(heads.turned, packing, c.rope);
-  // Parts of one split: their gradients are put side by side once, those of
-  // slices would each be added to zeros of the whole.
+  // A single split: its backward pass concatenates the gradients once. The
+  // gradient of each slice would be padded with zeros to full size and added.
   std::vector<int64_t> sizes(size_t(b.attention->branches()), c.kvHeads);
   AttentionInputs in{x, {}, {}, heads.values.split_with_sizes(sizes, 1)};
   sizes.insert(sizes.begin(), c.heads);
@@ -117,10 +117,11 @@ at::Tensor
 Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
                              const std::shared_ptr<const Packing> &packing,
                              const ForwardOptions &options) {
-  // They outlive this call. Blocks stay where they are, and each pair of
-  // functions has its own.
+  // The functions outlive this call, so they own copies of the options. The
+  // addresses of blocks do not change.
   const Block *b = &block;
-  // What is computed again is counted once, and the sums may be gone by then.
+  // Recomputation must not count statistics twice, and `statistics` can be
+  // destroyed before the backward pass.
   const auto counted = std::make_shared<Statistics *>(options.statistics);
   const auto attend = [this, b, packing, options,
                        counted](const at::Tensor &y) {
@@ -193,7 +194,7 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
                     !at::GradMode::is_enabled();
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
-  // What is to be added to x: by the norm behind it, in one operation.
+  // A pending residual: the next norm adds it to x in the same operation.
   at::Tensor added;
   const auto normed = [&](const at::Tensor &weight) {
     if (!added.defined())

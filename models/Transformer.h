@@ -14,30 +14,30 @@
 
 namespace tessera::models {
 
-/// Embedding, blocks of (norm, attention, norm, MLP), norm, head. Parameters
-/// are plain leaf tensors in a fixed order; a seed gives their first values.
+/// A transformer: embedding, blocks of (norm, attention, norm, MLP), norm,
+/// head. Parameters are plain leaf tensors in a fixed order; a seed determines
+/// their initial values.
 class Transformer {
 public:
-  /// The same weights on every device.
+  /// Draws the weights, which are the same on every device.
   Transformer(const ModelConfig &config, KernelSource source, uint64_t seed,
               at::Device device = at::kCPU);
   ~Transformer();
 
-  /// tokens: int64 [B, S], on the model's device.
+  /// Runs the model on tokens, int64 [B, S], on the model's device.
   ForwardResult forward(const at::Tensor &tokens,
                         const ForwardOptions &options = {});
 
-  /// A forward pass without gradients in which every operation of the kernels
-  /// is compared with plain torch (models/ComparedKernels.h), and on the CPU a
-  /// second one by plain torch: "loss" is the difference of their losses over
-  /// the second. `options` has targets.
+  /// Runs a forward pass without gradients and compares every operation of the
+  /// kernels with plain torch (models/ComparedKernels.h). On the CPU a second
+  /// pass uses plain torch; "loss" is the relative difference of both losses.
+  /// `options` must have targets.
   KernelDifferences compareKernels(const at::Tensor &tokens,
                                    const ForwardOptions &options);
 
-  /// Logits [B, n, vocabulary] of the n tokens behind those in the cache, which
-  /// has them afterwards. Any split of a text into calls gives the same, up to
-  /// rounding. In fp32, on the CPU. Throws tessera::Error for tokens that the
-  /// cache has no room for.
+  /// Appends n tokens to the cache and returns their logits [B, n, vocabulary],
+  /// in fp32 on the CPU. Up to rounding the results do not depend on how a text
+  /// is split into calls. Throws tessera::Error if the cache is too small.
   at::Tensor extend(const at::Tensor &tokens, Cache &cache);
 
   const ModelConfig &config() const { return settings; }
@@ -49,14 +49,14 @@ public:
 
 private:
   struct Block;
-  /// Of a projected layer input: queries and keys of all branches, whose
-  /// position turns them, and values; [T, heads, d].
+  /// Heads of a projected layer input, [T, heads, d]: `turned` has the queries
+  /// and the keys of all branches, to which RoPE applies.
   struct Heads {
     at::Tensor turned, values;
   };
   Heads split(const Block &block, const at::Tensor &projected) const;
-  /// Takes tokens back whose attention depends on later ones, those up to
-  /// last-1: they are read again.
+  /// Removes tokens from the cache whose attention depends on new tokens (up to
+  /// last-1), so that extend() recomputes them.
   void rewind(Cache &cache, int64_t last);
   at::Tensor extendAttention(const Block &block, const at::Tensor &x,
                              Cache &cache, size_t layerNumber);
@@ -64,7 +64,7 @@ private:
                        const Packing &packing, const ForwardOptions &options,
                        ForwardResult &result);
   at::Tensor mlp(const Block &block, const at::Tensor &x) const;
-  /// A block of the forward pass whose activations are not all kept.
+  /// Runs a block whose activations the backward pass recomputes.
   at::Tensor recomputedBlock(const Block &block, const at::Tensor &x,
                              const std::shared_ptr<const Packing> &packing,
                              const ForwardOptions &options);
