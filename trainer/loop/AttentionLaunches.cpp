@@ -57,7 +57,7 @@ models::PatternInputs inputsOf(const Config &config,
   return in;
 }
 
-/// Forward and backward of sequences of `length` tokens.
+/// Runs the forward and backward pass of sequences of `length` tokens.
 void attend(models::Kernels &kernels, const Config &config, int64_t length) {
   const models::CustomAttention custom = patternOf(config);
   const int64_t sequences = config.deviceBatchSize;

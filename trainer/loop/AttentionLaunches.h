@@ -1,5 +1,5 @@
-// trainer/loop/AttentionLaunches.h - what the attention of a pattern launches,
-// without a model and without data.
+// trainer/loop/AttentionLaunches.h - lists and runs the launches of a pattern's
+// attention without a model or data, for `tessera tune`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,16 +11,16 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// The kernels of tessera::attention with the pattern of the first layer, as
-/// requests (JSON, language/Request.h), each once: forward and backward of
-/// train.device_batch_size sequences of train.seq_len tokens, the heads of
-/// `model`, the type of runtime.precision. Compiles and runs nothing. Throws
+/// Returns the distinct kernels of tessera::attention with the first layer's
+/// pattern, as requests (JSON, language/Request.h). They are those of a forward
+/// and backward pass of train.device_batch_size sequences of train.seq_len
+/// tokens in runtime.precision. Compiles and runs nothing. Throws
 /// tessera::Error if the attention is not a pattern.
 std::vector<std::string> listAttention(const Config &config);
 
-/// Runs these launches on the cpu with random queries, keys and values. Like
-/// those of runMicroBatch(), the sequences are as long as the bucket of tables
-/// that train.seq_len belongs to.
+/// Runs these launches on the CPU with random queries, keys and values. As in
+/// runMicroBatch(), the sequence length is that of the tuning tables' bucket to
+/// which train.seq_len belongs.
 void runAttention(const Config &config);
 
 } // namespace tessera::trainer

@@ -1,4 +1,4 @@
-// trainer/loop/Determinism.cpp - torch's global settings.
+// trainer/loop/Determinism.cpp - sets torch's global options.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Determinism.h"
@@ -22,8 +22,8 @@ void computeDeterministically(const Config &config) {
   useThreads(config);
   at::Context &context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
-  // Or every new tensor would be filled with NaN first. Kernels write all of
-  // what they allocate: the tests of their results start from NaN.
+  // Otherwise torch fills every new tensor with NaN. Kernels write all elements
+  // of their outputs; their tests check this with NaN-filled outputs.
   context.setDeterministicFillUninitializedMemory(false);
 }
 

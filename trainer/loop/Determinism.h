@@ -1,4 +1,5 @@
-// trainer/loop/Determinism.h - the same bits from the same settings.
+// trainer/loop/Determinism.h - process-wide settings for bitwise reproducible
+// runs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,13 +8,13 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// Uses `threads` CPU threads from now on: for compiled kernels and products
-/// those of tessera, which wait for no thread whose core another process uses;
-/// with kernels=torch torch's. For the process.
+/// Sets the number of CPU threads of this process. Compiled kernels and matrix
+/// products use tessera's threads, which do not wait for a preempted thread;
+/// kernels=torch uses torch's threads.
 void useThreads(const Config &config);
 
-/// Does useThreads(), and makes torch use deterministic algorithms alone: an
-/// operation without one is an error. For the process.
+/// Calls useThreads() and restricts torch in this process to deterministic
+/// algorithms: an operation without one is an error.
 void computeDeterministically(const Config &config);
 
 } // namespace tessera::trainer

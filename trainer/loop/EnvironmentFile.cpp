@@ -1,4 +1,4 @@
-// trainer/loop/EnvironmentFile.cpp - asks the process and the machine.
+// trainer/loop/EnvironmentFile.cpp - collects facts on process and machine.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/EnvironmentFile.h"
@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of "model name : Intel(R) Xeon(R)" in /proc/cpuinfo.
+/// Returns the value of "model name : Intel(R) Xeon(R)" in /proc/cpuinfo.
 std::string processorName() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);)
@@ -34,7 +34,7 @@ std::string processorName() {
   return "unknown";
 }
 
-/// Those that change what a run does. Others may hold secrets.
+/// Returns the variables that affect a run. Others can contain secrets.
 json relevantVariables() {
   json found = json::object();
   for (char **entry = environ; entry && *entry; ++entry) {

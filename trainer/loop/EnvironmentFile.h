@@ -1,5 +1,5 @@
-// trainer/loop/EnvironmentFile.h - env.json: what a run was made with and
-// where.
+// trainer/loop/EnvironmentFile.h - the contents of env.json, which records the
+// environment of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace tessera::trainer {
 
-/// Time, process, versions, processor, device, the environment's variables that
-/// a run reads, all settings with their origins and their hash, and the
-/// SHA-256 of each kernel file.
+/// Returns time, process, versions, processor, device, the environment
+/// variables that a run reads, all settings with their origins and their hash,
+/// and the SHA-256 of each kernel file.
 nlohmann::json environmentOf(const Config &config, const World &world,
                              const std::string &device,
                              const KernelTexts &kernels);

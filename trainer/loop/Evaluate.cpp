@@ -25,7 +25,8 @@ int64_t windowsOf(const Corpus &corpus, const Config &config, int64_t asked) {
   return asked <= 0 ? all : std::min(asked, all);
 }
 
-/// Sequences of a batch: where each begins, and behind the last.
+/// Returns the cu_seqlens of a batch: the start of each sequence, then the
+/// number of tokens.
 std::vector<int32_t> startsOf(const Batch &batch) {
   if (!batch.starts.empty())
     return batch.starts;
@@ -35,7 +36,7 @@ std::vector<int32_t> startsOf(const Batch &batch) {
   return starts;
 }
 
-/// The place of every token in its sequence, int64 [B * S].
+/// Returns the position of every token in its sequence, int64 [B * S].
 at::Tensor positionsOf(const Batch &batch) {
   const std::vector<int32_t> starts = startsOf(batch);
   at::Tensor places = at::empty({batch.inputs.numel()}, at::kLong);
@@ -46,9 +47,9 @@ at::Tensor positionsOf(const Batch &batch) {
   return places.to(batch.inputs.device());
 }
 
-/// Keys inside the selected blocks of a sequence's last query, over keys it may
-/// see, averaged over layers and groups: the sum over sequences, and their
-/// number.
+/// Computes the fraction of visible keys in the selected blocks of a sequence's
+/// last query, averaged over layers and groups. Returns the sum over sequences
+/// and the number of sequences.
 std::pair<double, int64_t>
 lastSelectedFractions(const std::vector<at::Tensor> &layers, const Batch &batch,
                       int64_t blockLength) {
@@ -56,7 +57,7 @@ lastSelectedFractions(const std::vector<at::Tensor> &layers, const Batch &batch,
   const std::vector<int32_t> starts = startsOf(batch);
   const at::Tensor targets = batch.targets.flatten().cpu();
   for (size_t i = 1; i < starts.size(); ++i)
-    // Padding, which has no targets, is not a sequence.
+    // Skips padding, which has no targets.
     if (targets.slice(0, starts[i - 1], starts[i])
             .ne(noTarget)
             .any()

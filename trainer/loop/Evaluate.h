@@ -1,4 +1,5 @@
-// trainer/loop/Evaluate.h - held-out loss, by position and by branch.
+// trainer/loop/Evaluate.h - measures the held-out loss, by position and without
+// one NSA branch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,23 +12,25 @@
 namespace tessera::trainer {
 
 struct Evaluation {
-  /// Bits per byte, or per token (lossUnit()), over all positions.
+  /// Mean loss of all positions in bits per byte or per token (lossUnit()).
   double bits = 0;
-  /// Positions below 32, from 32 to 255, and 256 up; NaN where there are none.
+  /// Mean losses of positions 0 to 31, 32 to 255, and 256 or later; NaN without
+  /// such a position.
   double early = 0, middle = 0, late = 0;
-  /// Share of the keys that the selection keeps at the last position.
+  /// Fraction of the keys that the last position's query selects.
   double selectedFraction = 0;
   int64_t windows = 0;
   double seconds = 0;
 };
 
-/// `windows` windows spread over the held-out tokens, all of them if 0 or more
-/// than there are. `without` zeroes one NSA branch (0 cmp, 1 sel, 2 win).
+/// Evaluates `windows` windows spread over the held-out tokens; all of them if
+/// `windows` is 0 or too large. `without` zeroes one NSA branch (0 cmp, 1 sel,
+/// 2 win).
 Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
                     const Config &config, int64_t windows, int without = -1);
 
-/// The numbers of windows that the evaluations and samples of a run have in one
-/// forward pass, each once.
+/// Returns the distinct batch sizes (in windows) of the forward passes in a
+/// run's evaluations and samples.
 std::set<int64_t> evaluationBatches(const Corpus &corpus, const Config &config);
 
 } // namespace tessera::trainer

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 constexpr double panelSeconds = 20;
 
-/// Without the ranges that no sequence reaches.
+/// Returns the losses by position, without ranges that no sequence reaches.
 json byPosition(const Evaluation &e) {
   json result;
   for (const auto &[name, bits] :
@@ -34,8 +34,8 @@ json byPosition(const Evaluation &e) {
   return result;
 }
 
-/// metrics.json: what the run reached, measured on all held-out tokens or those
-/// of train.final_windows.
+/// Returns the contents of metrics.json, measured on all held-out windows or on
+/// train.final_windows of them.
 json finalMetrics(models::Transformer &model, const Corpus &corpus,
                   const Config &config, const Progress &progress) {
   const Evaluation whole = evaluate(model, corpus, config, config.finalWindows);
@@ -55,7 +55,8 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
       {"train_seconds", progress.trainSeconds},
       {"data_sha256", corpus.hash},
       {"val_windows", whole.windows}};
-  // No query inside a prefix has a loss, and no sequence may reach 256.
+  // A range is NaN if its positions are inside a prefix, which has no loss, or
+  // if all sequences are shorter.
   std::vector<std::string> parts;
   for (const auto &[bits, where] : {std::pair{whole.early, "below position 32"},
                                     std::pair{whole.late, "from 256"}})
@@ -80,7 +81,7 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
   return metrics;
 }
 
-/// ", 20 of them from the pack, which lacks 3"; empty: no pack.
+/// Returns ", 20 of them from the pack, which lacks 3"; empty without a pack.
 std::string packText(const models::KernelCounts &counts) {
   if (!counts.packed && !counts.packMisses)
     return "";
@@ -107,7 +108,7 @@ void finish(models::Transformer &model, const Corpus &corpus,
         runPanel(model.kernels(), config.threads, panelSeconds, logLine);
   const models::KernelCounts counts = model.kernels().counts();
   metrics["kernels_compiled"] = counts.compiled;
-  // What was compiled is loaded as well, so the second run has the same number.
+  // Compiled kernels are also loaded, so a second run reports the same number.
   metrics["kernels_loaded"] = counts.compiled + counts.loaded;
   metrics["kernels_compiled_after_step_1"] = run.compiledAfterFirstStep();
   metrics["kernels_packed"] = counts.packed;

@@ -1,4 +1,4 @@
-// trainer/loop/Finish.h - what happens after the last step.
+// trainer/loop/Finish.h - evaluates and reports a run after its last step.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,12 +10,13 @@
 
 namespace tessera::trainer {
 
-/// Evaluation, panel and metrics.json of a run that has made all its steps.
+/// Evaluates a completed run, compares NSA with SDPA and writes metrics.json.
 void finish(models::Transformer &model, const Corpus &corpus,
             const Config &config, const RunFolder &folder, const Run &run);
 
-/// Seconds that finish() will take, when a micro-batch of training takes
-/// `microBatch` and a forward pass a third of it.
+/// Returns an estimate of the seconds that finish() takes. A training
+/// micro-batch takes `microBatch` seconds; a forward pass is assumed to take a
+/// third.
 double finishSeconds(const Corpus &corpus, const Config &config,
                      double microBatch);
 

@@ -13,7 +13,8 @@ namespace tessera::trainer {
 std::optional<Error> gpuFault(c10::Device device, const Config &config) {
   if (!device.is_cuda())
     return std::nullopt;
-  // The ops know what was launched; their library has the driver that counts.
+  // The library of the torch ops recorded the launches and owns the CUDA
+  // driver's state, so the fault is queried through an op.
   static const auto op =
       c10::Dispatcher::singleton()
           .findSchemaOrThrow("tessera_internal::gpu_fault", "")

@@ -11,10 +11,10 @@
 
 namespace tessera::trainer {
 
-/// Where the device is a GPU that this process cannot use any more, whoever's
-/// call noticed it first: what the driver says of it, the kernels that were
-/// launched last, and how the run goes on. None for the CPU and a GPU that
-/// works.
+/// Returns an error if `device` is a GPU that this process cannot use any more,
+/// whether tessera or torch detected the fault. It contains the driver's
+/// message, the last kernels launched and how to continue the run. Returns
+/// nullopt for the CPU and for a working GPU.
 std::optional<Error> gpuFault(c10::Device device, const Config &config);
 
 } // namespace tessera::trainer

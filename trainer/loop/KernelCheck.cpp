@@ -1,4 +1,4 @@
-// trainer/loop/KernelCheck.cpp - what differences are too large.
+// trainer/loop/KernelCheck.cpp - tolerances of the check of kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/KernelCheck.h"
@@ -10,7 +10,7 @@
 namespace tessera::trainer {
 
 double largestDifference(const Config &config, const std::string &operation) {
-  // Scores that nearly tie fall either way.
+  // Rounding can reorder nearly equal scores, which changes selected blocks.
   if (operation == "blocks")
     return 0.1;
   switch (config.precision) {

@@ -1,5 +1,5 @@
-// trainer/loop/KernelCheck.h - compiled kernels next to plain torch during a
-// run.
+// trainer/loop/KernelCheck.h - judges the differences between compiled kernels
+// and plain torch during a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,11 +12,13 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// The largest difference that rounding explains in the run's precision, of an
-/// operation or of "loss" and "blocks" (models/ComparedKernels.h).
+/// Returns the tolerance of an operation, of "loss" or of "blocks"
+/// (models/ComparedKernels.h): the largest difference that rounding in the
+/// run's precision can cause.
 double largestDifference(const Config &config, const std::string &operation);
 
-/// Which operations differ by more than that, with their figures; empty: none.
+/// Returns the operations that exceed largestDifference(), with their
+/// differences; empty if none does.
 std::string kernelFault(const Config &config,
                         const models::KernelDifferences &differences);
 

@@ -1,4 +1,4 @@
-// trainer/loop/KernelList.cpp - the kernels of a run, before any of them runs.
+// trainer/loop/KernelList.cpp - runs a small model to record its launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/KernelList.h"
@@ -23,7 +23,7 @@ models::ModelConfig kernelsOnly(models::ModelConfig model) {
   // One layer of each kind.
   model.layers =
       std::min(model.layers, std::max<int64_t>(1, int64_t(model.kinds.size())));
-  // As the whole vocabulary decides.
+  // The full vocabulary decides whether the loss is fused.
   model.fusedLoss =
       models::fusesLoss(model) ? models::FusedLoss::On : models::FusedLoss::Off;
   model.vocabulary = std::min<int64_t>(model.vocabulary, 64);
@@ -33,7 +33,7 @@ models::ModelConfig kernelsOnly(models::ModelConfig model) {
 
 namespace {
 
-/// cu_seqlens of as many sequences as there are tokens.
+/// Returns the cu_seqlens of `count` sequences of one token each.
 std::vector<int32_t> tokenByToken(int64_t count) {
   std::vector<int32_t> starts(size_t(count) + 1);
   std::iota(starts.begin(), starts.end(), 0);
@@ -47,7 +47,7 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
   const models::ModelConfig small = kernelsOnly(config.model);
   models::Transformer model(small, config.kernels, uint64_t(config.seed),
                             device);
-  // Weights of the type that the run computes in.
+  // The optimizer converts the weights to the type that the run computes in.
   const AdamW optimizer(model.parameters(), config);
   const auto tokensOf = [&](int64_t sequences, int64_t length) {
     return at::zeros({sequences, length},
@@ -75,7 +75,7 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
         const at::Tensor some = tokens(config.deviceBatchSize);
         backward(model, {some, some, {}, 0, valuesOf(some.size(0))},
                  1.0 / double(config.accumulate));
-        // Rows hold many documents, whose number decides among kernels.
+        // Packed rows contain several documents; kernels depend on the number.
         if (config.dataPacking == DataPacking::BestFit)
           backward(model,
                    {some, some, tokenByToken(some.numel()), 0,
@@ -113,7 +113,7 @@ void runMicroBatch(const Config &given) {
   const AdamW optimizer(model.parameters(), config);
   const int64_t length =
       std::max(config.sequenceLength, tune::bucketOf(config.sequenceLength));
-  // The run's own text; a short one begins again.
+  // Uses the run's text, which repeats if it is too short.
   const int64_t count = config.deviceBatchSize * length;
   const int64_t size = corpus.training.size();
   std::vector<int64_t> text(size_t(std::min(size, count + 1)));

@@ -1,4 +1,5 @@
-// trainer/loop/KernelList.h - the kernels of a run, before any of them runs.
+// trainer/loop/KernelList.h - lists the kernels of a run before it launches
+// them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,27 +12,27 @@
 
 namespace tessera::trainer {
 
-/// The model without what no kernel sees: layers launch the same kernels, and
-/// of vocabulary and MLP they have no code of their own. The loss is fused
-/// where that of the whole vocabulary is.
+/// Returns a smaller model that launches the same kernels: one layer of each
+/// kind, a small vocabulary and a small MLP, whose sizes kernels do not depend
+/// on. The loss is fused if the original model's loss is.
 models::ModelConfig kernelsOnly(models::ModelConfig model);
 
-/// The kernels that the steps and the evaluations of a run launch, as requests
-/// (JSON, language/Request.h), each once; none for kernels=torch. Where
-/// `prepare` is set they are compiled or loaded, in parallel. Throws
-/// tessera::Error for a kernel that does not compile.
+/// Returns the distinct kernels that a run's steps and evaluations launch, as
+/// requests (JSON, language/Request.h); empty for kernels=torch. If `prepare`,
+/// compiles or loads them in parallel. Throws tessera::Error if a kernel does
+/// not compile.
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                                      bool prepare,
                                      at::Device device = at::kCPU);
 
-/// The same before anything of the run is there but its data: compiles nothing
-/// and writes nothing.
+/// Returns the same list for a run of which only the data exist. Compiles and
+/// writes nothing.
 std::vector<std::string> listKernels(const Config &config);
 
-/// Forward and backward of one micro-batch of the run's text on the cpu,
-/// through kernelsOnly(), its sequences as long as the bucket of tables that
-/// train.seq_len lies in: the launches that `tessera tune` records. Writes
-/// nothing of the run.
+/// Runs the forward and backward pass of kernelsOnly() for one micro-batch of
+/// the run's text on the CPU. The sequence length is that of the tuning tables'
+/// bucket of train.seq_len. `tessera tune` records these launches. Does not
+/// write files of the run.
 void runMicroBatch(const Config &config);
 
 } // namespace tessera::trainer

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace tessera::trainer {
 namespace {
 
-/// The last `parts` parts of a path.
+/// Returns the last `parts` components of a path.
 std::string pathEnd(const fs::path &path, int parts) {
   std::vector<fs::path> all(path.begin(), path.end());
   if (!all.empty() && all.front().is_absolute())
@@ -31,7 +31,7 @@ std::string pathEnd(const fs::path &path, int parts) {
 
 constexpr const char *sumsFile = "SHA256SUMS";
 
-/// Whether `all` has the file with the same text, maybe in another folder.
+/// True if `all` has the file with the same text, possibly in another folder.
 bool hasFile(const std::map<std::string, std::string> &all,
              const std::string &name, const std::string &sum) {
   return std::any_of(all.begin(), all.end(), [&](const auto &other) {
@@ -50,7 +50,7 @@ KernelTexts kernelTexts(const std::vector<models::KernelFile> &files) {
       return other.path != file.path &&
              pathEnd(other.path, parts) == pathEnd(file.path, parts);
     };
-    constexpr int most = 64; // more than paths have that tell files apart
+    constexpr int most = 64; // more components than any real path has
     while (parts < most && std::any_of(files.begin(), files.end(), shared))
       ++parts;
     texts[pathEnd(file.path, parts)] = file.text;
@@ -109,7 +109,7 @@ void keepKernels(const std::string &run, int64_t step,
                  const KernelTexts &texts) {
   const fs::path all = fs::path(run) / "kernels";
   const fs::path mine = all / fmt::format("step_{:08}", step);
-  // Names of one length: their order is that of the steps.
+  // All names have the same length, so they sort in the order of the steps.
   fs::path newest;
   std::vector<fs::path> later;
   std::error_code code;

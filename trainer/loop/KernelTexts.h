@@ -1,5 +1,5 @@
-// trainer/loop/KernelTexts.h - the kernel files of a run: kept, hashed,
-// compared.
+// trainer/loop/KernelTexts.h - copies, hashes and compares the kernel files of
+// a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,33 +13,33 @@
 
 namespace tessera::trainer {
 
-/// Text by name: the last two parts of the path ("nsa/select_fwd.py"), more of
-/// them where two files would have one name. So a run may go on in another
-/// copy of the repository.
+/// Maps names to texts. A name has the last two components of the path
+/// ("nsa/select_fwd.py"), or more if two files would share a name. Absolute
+/// paths are not used, so a run can continue in another copy of the repository.
 using KernelTexts = std::map<std::string, std::string>;
 KernelTexts kernelTexts(const std::vector<models::KernelFile> &files);
 
-/// SHA-256 by name.
+/// Returns the SHA-256 of each text by name.
 std::map<std::string, std::string> kernelSums(const KernelTexts &texts);
 
-/// "nsa/select_fwd.py has changed, nn/rope.py is new"; empty: they are equal.
-/// A file that was moved to another folder is the same file.
+/// Returns "nsa/select_fwd.py has changed, nn/rope.py is new"; empty if both
+/// are equal. A file in another folder with the same text is unchanged.
 std::string kernelChange(const std::map<std::string, std::string> &before,
                          const std::map<std::string, std::string> &now);
 
-/// Keeps the texts in kernels/step_NNNNNNNN of the run folder, with SHA256SUMS
-/// beside them, unless those of an earlier step are the same. `step` is the
-/// first that they make, counted from 0; folders of later steps belong to a
-/// past that this run does not go on from, and go.
+/// Writes the texts and SHA256SUMS to kernels/step_NNNNNNNN in the run folder,
+/// unless the copies of an earlier step are equal. `step` is the first step, of
+/// 0 .., that uses them. Removes folders of later steps, which the resumed run
+/// discards.
 void keepKernels(const std::string &run, int64_t step,
                  const KernelTexts &texts);
 
-/// Returns the copy of a kernel file below `folder`, which is found by the last
-/// parts of its path, the more the better and two at least. Empty: none.
+/// Returns the file below `folder` that shares the most trailing path
+/// components with `file`, at least two; empty if there is none.
 std::string keptCopy(const std::filesystem::path &folder,
                      const std::string &file);
 
-/// Returns the newest copy of a kernel file that a run keeps; empty: none.
+/// Returns a run's newest copy of a kernel file; empty if there is none.
 std::string keptKernelFile(const std::string &run, const std::string &file);
 
 } // namespace tessera::trainer

@@ -99,7 +99,7 @@ at::Tensor MicroStep::run(const Batch &batch, double scale, bool replays,
     input.perSequence.copy_(batch.perSequence);
   factor.fill_(scale);
   graph->replay();
-  return loss.clone(); // the next replay writes it again
+  return loss.clone(); // the next replay overwrites `loss`
 }
 
 } // namespace tessera::trainer

@@ -1,5 +1,5 @@
-// trainer/loop/MicroStep.h - loss and gradient of a micro-batch, launch by
-// launch or as a CUDA graph.
+// trainer/loop/MicroStep.h - computes loss and gradient of a micro-batch,
+// eagerly or as a CUDA graph.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,33 +16,33 @@
 
 namespace tessera::trainer {
 
-/// What a forward pass takes of the batch besides its inputs.
+/// Returns the options of a forward pass that the batch determines.
 models::ForwardOptions optionsOf(const Batch &batch);
 
-/// Loss of one micro-batch in nats per token, [] on the model's device, which
-/// nothing waits for. Its gradient, times `factor` (the
-/// loss scale times the micro-batch's part of a step), is added to the
-/// parameters'. `statistics` gets those of its gates and selections.
+/// Runs the forward and backward pass of one micro-batch. Returns the loss in
+/// nats per token, [] on the model's device, without a synchronization. Adds
+/// the gradient times `factor` (the loss scale times the micro-batch's share of
+/// a step) to the parameters' gradients. Adds to `statistics` unless null.
 at::Tensor backward(models::Transformer &model, const Batch &batch,
                     double factor, StageClock *clock = nullptr,
                     models::Statistics *statistics = nullptr);
 
-/// Throws tessera::Error where runtime.cuda_graph is set and the run has no
-/// GPU, micro-batches of unlike shapes, or no library that captures.
+/// Throws tessera::Error if runtime.cuda_graph is set but the run has no GPU,
+/// has micro-batches of different shapes, or lacks the CUDA plug-in.
 void requireGraphs(const Config &config, c10::Device device);
 
-/// backward() and AdamW::gather(). With runtime.cuda_graph their launches are
-/// captured once and replayed from then on: the same kernels on the same
-/// memory, and so the same bits.
+/// Runs backward() and AdamW::gather(). With runtime.cuda_graph it captures
+/// their launches once and then replays them: the same kernels on the same
+/// memory, hence bitwise the same results.
 class MicroStep {
 public:
   MicroStep(const Config &config, models::Transformer &model, AdamW &optimizer)
       : config(config), model(model), optimizer(optimizer) {}
 
-  /// As backward(). `replays`: a graph may do it, which fills no statistics and
-  /// tells no caller when a gradient is ready. All kernels have been loaded by
-  /// then; a missing one is a tessera::Error that names it. The time of a
-  /// replay is Stage::Backward.
+  /// Does what backward() does. `replays` allows a graph, which does not fill
+  /// `statistics` and does not run gradient hooks. The graph requires that all
+  /// kernels are loaded; otherwise throws tessera::Error with the kernel's
+  /// name. A replay's time counts as Stage::Backward.
   at::Tensor run(const Batch &batch, double factor, bool replays,
                  StageClock &clock, models::Statistics *statistics);
 
@@ -52,9 +52,9 @@ private:
   const Config &config;
   models::Transformer &model;
   AdamW &optimizer;
-  std::unique_ptr<runtime::CudaPlugin::Graph> graph; ///< Null: none yet.
-  Batch input;                                       ///< What the graph reads.
-  at::Tensor factor, loss; ///< fp32 []: what it reads, and what it leaves.
+  std::unique_ptr<runtime::CudaPlugin::Graph> graph; ///< Null until capture.
+  Batch input;                                       ///< Input of the graph.
+  at::Tensor factor, loss; ///< fp32 []: input and output of the graph.
 };
 
 } // namespace tessera::trainer

@@ -1,4 +1,5 @@
-// trainer/loop/Placement.cpp - where a run computes.
+// trainer/loop/Placement.cpp - chooses the device and loads torch's CUDA
+// library.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Placement.h"
@@ -16,10 +17,10 @@
 namespace tessera::trainer {
 namespace {
 
-/// Torch registers its CUDA kernels when this library is loaded; this program
-/// is linked without it, since it also runs without a GPU.
+/// Loads the library that registers torch's CUDA kernels. The program is not
+/// linked with it, because it also runs without a GPU.
 void loadTorchCuda() {
-  // Deterministic products need it, and cuBLAS reads it once.
+  // Deterministic products need this variable, and cuBLAS reads it only once.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   if (!::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL))
     throw Error(

@@ -1,4 +1,4 @@
-// trainer/loop/Placement.h - where a run computes.
+// trainer/loop/Placement.h - chooses the device of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,16 +9,17 @@
 
 namespace tessera::trainer {
 
-/// Of runtime.device: "auto" is the GPU with TESSERA_DEVICE=cuda and else the
-/// CPU, whose tensors TESSERA_DEVICE may send through a simulated GPU. Each
-/// process of a machine has a GPU of its own, which becomes torch's current
-/// one. Loads torch's CUDA library for a GPU. Throws tessera::Error where there
-/// is none, and where TESSERA_DEVICE and the settings contradict each other.
+/// Returns the device that runtime.device selects. "auto" is the GPU if
+/// TESSERA_DEVICE=cuda, else the CPU (TESSERA_DEVICE can then select a
+/// simulated GPU for kernels). Each process of a machine gets a different GPU,
+/// which becomes torch's current one. Loads torch's CUDA library for a GPU.
+/// Throws tessera::Error if there is no GPU, or if TESSERA_DEVICE contradicts
+/// the settings.
 c10::Device placementOf(const Config &config, const World &world = {});
 
-/// With runtime.nccl_pcie and tensors that go by NCCL: sets what it reads when
-/// the processes meet, NCCL_ALGO, NCCL_PROTO and NCCL_IB_DISABLE, where they
-/// are not set. Throws tessera::Error where tensors go by Gloo.
+/// If runtime.nccl_pcie is set, sets NCCL_ALGO, NCCL_PROTO and NCCL_IB_DISABLE
+/// unless they are set already. Call it before the processes connect, when NCCL
+/// reads them. Throws tessera::Error if the run exchanges tensors by Gloo.
 void chooseNcclForPcie(const Config &config, c10::Device device);
 
 } // namespace tessera::trainer

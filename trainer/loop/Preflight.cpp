@@ -1,4 +1,5 @@
-// trainer/loop/Preflight.cpp - GO or NO-GO, and what it rests on.
+// trainer/loop/Preflight.cpp - computes the decision (GO or NO-GO) and its
+// reasons.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Preflight.h"
@@ -17,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A loss may wander by so much in the first steps of a warm-up.
+/// Largest accepted ratio of losses in the first steps of a warm-up.
 constexpr double rise = 1.05;
 constexpr double mostMemory = 0.9, mostLoading = 0.1;
 

@@ -1,5 +1,5 @@
-// trainer/loop/Preflight.h - whether a run is worth starting, from its first
-// steps.
+// trainer/loop/Preflight.h - decides from the first steps of a run whether to
+// start the full run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,14 +14,14 @@ namespace tessera::trainer {
 struct Config;
 
 struct Preflight {
-  std::vector<std::string> faults; ///< Why not; none: go.
-  std::string table;               ///< Lines for people.
+  std::vector<std::string> faults; ///< Reasons against it; empty: start it.
+  std::string table;               ///< The measurements, as text.
 };
 
-/// Judges the records of metrics.jsonl that the first `wanted` steps of
-/// `config` left, on a machine with so much memory. A step that was skipped, a
-/// loss that rises, memory above nine tenths or a loader above a tenth of the
-/// time is a fault; speeds are those of the second half of the steps.
+/// Judges the records in metrics.jsonl of the first `wanted` steps of `config`
+/// on a machine with `machineBytes` of memory. Faults are a skipped step, a
+/// rising loss, memory use above 90% and more than 10% of the time in the data
+/// loader. Speeds are measured in the second half of the steps.
 Preflight judgePreflight(const Config &config, int64_t wanted,
                          const std::vector<nlohmann::json> &records,
                          int64_t machineBytes);
