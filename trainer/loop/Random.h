@@ -7,8 +7,8 @@
 
 namespace tessera::trainer {
 
-/// 64 well-mixed bits of (seed, index); splitmix64's finalizer over both, so a
-/// run resumes from a position number alone.
+/// Returns 64 random bits for (seed, index): splitmix64's finalizer over both.
+/// A run can resume from an index because the generator has no state.
 inline uint64_t randomBits(uint64_t seed, uint64_t index) {
   uint64_t x = seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
   for (uint64_t part : {index, index >> 32}) {
@@ -20,14 +20,14 @@ inline uint64_t randomBits(uint64_t seed, uint64_t index) {
   return x;
 }
 
-/// Uniform in [0, bound): the high half of a 128-bit product, whose bias is
-/// below bound / 2^64.
+/// Returns a uniform number in [0, bound), the high half of a 128-bit product.
+/// The bias is below bound / 2^64.
 inline uint64_t randomBelow(uint64_t seed, uint64_t index, uint64_t bound) {
   __extension__ using Wide = unsigned __int128;
   return uint64_t((Wide(randomBits(seed, index)) * bound) >> 64);
 }
 
-/// Uniform in [0, 1).
+/// Returns a uniform number in [0, 1).
 inline double randomUnit(uint64_t seed, uint64_t index) {
   return double(randomBits(seed, index) >> 11) * 0x1p-53;
 }

@@ -1,4 +1,4 @@
-// trainer/loop/Run.cpp - the step, and what is due between two steps.
+// trainer/loop/Run.cpp - implements the step and the work between two steps.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Run.h"
@@ -25,10 +25,10 @@
 namespace tessera::trainer {
 namespace {
 
-/// What the host learns of a step: losses of its micro-batches, the norm of the
-/// scaled gradient, sums of the statistics (fp64, maybe empty), by one copy,
-/// the only one of a step. `shares` are each micro-batch's targets divided by
-/// its tokens.
+/// The measurements of a step on the host: the micro-batches' losses, the norm
+/// of the scaled gradient and sums of statistics (fp64, possibly empty). One
+/// device-to-host copy, the only one of a step, transfers all. `shares` are
+/// each micro-batch's targets divided by its tokens.
 struct StepFigures {
   StepFigures(const std::vector<at::Tensor> &losses,
               const std::vector<double> &shares, const at::Tensor &norm,
@@ -224,7 +224,7 @@ void Run::skip(const std::string &fault, double loss, double norm) {
   std::vector<int64_t> starts;
   for (int64_t i = progress.windows; i < source.state(); ++i)
     starts.push_back(source.firstToken(i));
-  // A number that is not finite becomes null.
+  // JSON has null for numbers that are not finite.
   telemetry.record({{"step", step},
                     {"skipped", fault},
                     {"loss", loss},
@@ -245,7 +245,7 @@ void Run::skip(const std::string &fault, double loss, double norm) {
 }
 
 void Run::stop(const std::string &what) {
-  writer.wait(); // the newest checkpoint may be on its way
+  writer.wait(); // the newest checkpoint may be incomplete
   const auto checkpoints = listCheckpoints(config.out);
   const std::string lower =
       fmt::format("lower the learning rate: the same command with "
@@ -258,7 +258,7 @@ void Run::stop(const std::string &what) {
   if (lastFinite > newest)
     throw Error(what, fmt::format("{}goes on from the checkpoint of step {}",
                                   lower, newest));
-  // Its first step does not depend on the rate.
+  // The first step's loss does not depend on the learning rate.
   const std::string before =
       checkpoints.size() < 2
           ? ""
@@ -318,7 +318,7 @@ void Run::scoreChoiceSet() {
   telemetry.say(fmt::format("step {}: {}", progress.step, describe(result)));
 }
 
-/// On the micro-batch that comes next.
+/// Compares kernels with plain torch on the next micro-batch.
 void Run::compareKernels() {
   ReportSignals::doing("comparing kernels", progress.step);
   const Batch batch =
@@ -348,7 +348,7 @@ void Run::sayASample() {
   telemetry.record({{"step", progress.step},
                     {"sample", sample.text},
                     {"sample_prompt", sample.prompt}});
-  // On one line, whatever bytes there are.
+  // JSON escapes keep arbitrary bytes on one line.
   const auto quoted = [](const std::string &text) {
     return nlohmann::json(text).dump(-1, ' ', false,
                                      nlohmann::json::error_handler_t::replace);
@@ -357,8 +357,8 @@ void Run::sayASample() {
                             quoted(sample.prompt), quoted(sample.text)));
 }
 
-/// All processes come here behind the same step: each hands the first its part
-/// of the state.
+/// Starts a checkpoint. All processes call this after the same step, because
+/// each sends its shard of the state to the first.
 void Run::startSave() {
   RECORD_USER_SCOPE("checkpoint: copy");
   ReportSignals::doing("copying what a checkpoint holds", progress.step);

@@ -1,5 +1,5 @@
-// trainer/loop/Run.h - a run under way: optimizer steps with what belongs to
-// them.
+// trainer/loop/Run.h - the training loop: optimizer steps, logs, evaluations
+// and checkpoints.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -27,45 +27,46 @@ public:
       AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
       DataParallel &parallel);
 
-  /// One optimizer step, logged. A bad update (trainer/optim/UpdateGuard.h) is
-  /// left out: its batch is logged and the next step goes on with the next one.
-  /// Throws tessera::Error when train.skip_budget is spent.
+  /// Makes and logs one optimizer step. Skips a bad update
+  /// (trainer/optim/UpdateGuard.h) and logs its batch; the next step uses the
+  /// next batch. Throws tessera::Error if train.skip_budget is exhausted.
   void step();
-  /// Evaluations and checkpoints that are due after a step; not training time.
+  /// Makes the evaluations and checkpoints that are due after a step. They do
+  /// not count as training time.
   /// The first process evaluates and writes; for a checkpoint all processes
   /// send it their state. The checkpoint is written during the next steps. If
   /// that fails, a later call logs a warning.
   void between();
-  /// Saves and waits until that is on disk. Throws tessera::Error when the
-  /// checkpoint cannot be written, or when the loss of the last step was not
-  /// finite: the weights may be why.
+  /// Writes a checkpoint and waits until it is on disk. Throws tessera::Error
+  /// if it cannot be written, or if the loss of the last step was not finite,
+  /// because then the weights can be damaged.
   void save();
 
   bool last() const { return progress.step >= config.steps; }
-  /// The signal that asks the run to stop, 0 if none; a file .HALT counts as
-  /// SIGTERM, and SIGTERM wins if processes get different signals. All
-  /// processes of a run return it after the same step.
+  /// Returns the signal that asks the run to stop, 0 if none; a file .HALT
+  /// counts as SIGTERM, and SIGTERM wins if processes get different signals.
+  /// All processes of a run return it after the same step.
   int stopSignal();
   const Progress &reached() const { return progress; }
   void say(const std::string &text) { telemetry.say(text); }
-  /// Kernels compiled after the first step. 0 is expected, because the run
-  /// prepares all kernels before it.
+  /// Returns how many kernels were compiled after the first step. It should be
+  /// 0, because all kernels are prepared before it.
   int64_t compiledAfterFirstStep() const;
-  /// Of train.hellaswag, in the first process.
+  /// Returns the examples of train.hellaswag, in the first process.
   const ChoiceSet &choices() const { return choiceSet; }
 
 private:
   void takeStep();
   int ownSignal();
-  /// Of a step: the mean loss of its targets in nats, and its targets divided
-  /// by its tokens.
+  /// A step's mean loss per target in nats, and its targets divided by its
+  /// tokens.
   struct StepLoss {
     double mean, targetShare;
   };
   StepLoss shareLoss(double weighted, double targetShare);
   void overflow(double factor);
   void skip(const std::string &fault, double loss, double norm);
-  /// Throws tessera::Error: `what`, and what helps.
+  /// Throws tessera::Error with the text `what` and a hint.
   [[noreturn]] void stop(const std::string &what);
   void update(double rate, StageClock &clock);
   void evaluateHeldOut();
@@ -91,16 +92,16 @@ private:
   const LossUnit unit;
   const ChoiceSet choiceSet;
   const double
-      before; ///< Seconds of training that a resumed run has behind it.
+      before; ///< Seconds of training before this process resumed the run.
   const Clock::time_point resumed = Clock::now();
   double paused = 0;
-  /// Kernels compiled until the first step was over; -1: there was none.
+  /// Kernels compiled up to the end of the first step; -1 before that.
   int64_t compiledBefore = -1;
-  const double tokenFlops; ///< Operations for a token.
-  Utilization utilization; ///< Of one process's share of the machine.
-  double recent = 0;       ///< Seconds of a step, smoothed, for the ETA.
-  /// The loss of the last step was not finite. No checkpoint is written until a
-  /// step has a finite loss; earlier checkpoints stay.
+  const double tokenFlops; ///< Floating-point operations per token.
+  Utilization utilization; ///< Relative to one process's share of the machine.
+  double recent = 0;       ///< Smoothed seconds per step, for the ETA.
+  /// True if the loss of the last step was not finite. No checkpoint is
+  /// written until a step has a finite loss; earlier ones stay.
   bool suspect = false;
   bool saveDue = false;
   int64_t lastFinite = -1; ///< Last step whose loss and gradient were finite.

@@ -44,7 +44,7 @@ RunControl::RunControl(const std::string &folder, int64_t rank, double least)
       since(Clock::now()) {
   const std::string name =
       fmt::format("{}/heartbeat_rank{}.jsonl", folder, rank);
-  // A sign of life that cannot be given is not a reason to end.
+  // A run without a heartbeat file continues.
   heartbeat.reset(
       ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (rank == 0 && least > 0)
@@ -106,7 +106,7 @@ void RunControl::watch() {
     logLine(fmt::format("WARNING: step {} has taken {:.0f} s so far; its stack "
                         "follows, the run goes on",
                         number, quiet));
-    // The handler of reports writes the stack of the thread that gets it.
+    // The handler prints the stack of the thread that receives the signal.
     ::pthread_kill(watched, SIGUSR1);
   }
 }

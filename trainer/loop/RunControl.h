@@ -1,4 +1,5 @@
-// trainer/loop/RunControl.h - signs of life, and a file that stops a run.
+// trainer/loop/RunControl.h - heartbeat and watchdog of a run, and the file
+// that stops it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,29 +17,29 @@
 
 namespace tessera::trainer {
 
-/// Seconds without a step after which a run counts as stalled: ten times the
-/// median of the last steps, but not less than `least`.
+/// Returns the seconds without a step after which a run counts as stalled: ten
+/// times the median of the last steps, at least `least`.
 double stallLimit(std::vector<double> stepSeconds, double least);
 
-/// Removes a file .HALT that an earlier run was stopped with; whether there was
-/// one.
+/// Removes the file .HALT that stopped an earlier run. Returns true if there
+/// was one.
 bool clearHalt(const std::string &folder);
 
 class RunControl {
 public:
-  /// Writes heartbeat_rank<rank>.jsonl in the run's folder. The first process
-  /// also watches its steps: when none ends for stallLimit(.., `least`) seconds
-  /// a line says so and the stack of the calling thread goes to standard error,
-  /// once a stall. 0: no watchdog.
+  /// Opens heartbeat_rank<rank>.jsonl in the run's folder. The first process
+  /// also starts a watchdog unless `least` is 0. If no step ends for
+  /// stallLimit(.., `least`) seconds, the watchdog prints a line and the stack
+  /// of the thread that called the constructor, once per stall.
   RunControl(const std::string &folder, int64_t rank, double least);
   ~RunControl();
   RunControl(const RunControl &) = delete;
   RunControl &operator=(const RunControl &) = delete;
 
-  /// A step begins, or something else that takes its time: "step",
-  /// "evaluating". Adds a line to the heartbeat; only steps are watched.
+  /// Appends a line to the heartbeat when a step or another activity begins:
+  /// "step", "evaluating". The watchdog watches only steps.
   void beat(const char *what, int64_t step);
-  /// Whether there is a file .HALT in the run's folder.
+  /// Returns true if the run's folder contains a file .HALT.
   bool halted() const;
 
 private:
@@ -50,7 +51,7 @@ private:
   const double least;
   UniqueFd heartbeat;
   const pthread_t watched;
-  std::mutex mutex; ///< Of all below.
+  std::mutex mutex; ///< Guards all members below.
   std::condition_variable wake;
   bool ending = false, inStep = false, said = false;
   int64_t number = 0;

@@ -15,7 +15,7 @@
 namespace tessera::trainer {
 namespace {
 
-// What the report says. Atomics without locks may be read in a handler.
+// The contents of the report. A handler may read lock-free atomics.
 std::atomic<const char *> activity{"starting"};
 std::atomic<int64_t> stepsDone{0};
 std::atomic<int64_t> stepTime{0};      ///< When that was said, in seconds.
@@ -29,7 +29,7 @@ int64_t monotonicNanoseconds() {
 }
 int64_t monotonicSeconds() { return monotonicNanoseconds() / 1000000000; }
 
-/// A line made without anything that a handler may not call.
+/// A line of text, formatted with async-signal-safe functions only.
 class Line {
 public:
   Line &add(std::string_view text) {
@@ -47,7 +47,7 @@ public:
     return add(std::string_view(digits + first, sizeof digits - first));
   }
   void write() const {
-    // Whether anybody reads it or not, the run goes on.
+    // The run continues even if the write fails.
     if (::write(STDERR_FILENO, buffer, length) < 0)
       return;
   }
@@ -61,8 +61,8 @@ private:
 
 extern "C" {
 static void reportState(int number) {
-  // Stacks take long on a busy machine: reports get a tenth of the time, or
-  // whoever asks often enough would stop the run.
+  // Stack traces are slow on a busy machine. Reports get at most a tenth of the
+  // time; otherwise frequent signals would stop the run.
   const int64_t start = monotonicNanoseconds();
   if (start < reportsResume.load())
     return;
@@ -90,7 +90,7 @@ static void ignoreSignal(int) {}
 }
 
 ReportSignals::ReportSignals() {
-  // The first call loads a library, which a handler must not.
+  // The first call loads a library, which a handler must not do.
   void *frame[1];
   backtrace(frame, 1);
   doing("starting", 0);
@@ -106,15 +106,15 @@ ReportSignals::ReportSignals() {
   };
   install(SIGUSR1, reportState);
   install(SIGHUP, reportState);
-  // Of a reader that has gone, and of a log at the limit of file sizes. Not
-  // SIG_IGN, which programs that this one starts would inherit.
+  // SIGPIPE: the reader has exited. SIGXFSZ: the log has reached the limit of
+  // file sizes. Not SIG_IGN, which child processes would inherit.
   install(SIGPIPE, ignoreSignal);
   install(SIGXFSZ, ignoreSignal);
 }
 
 ReportSignals::~ReportSignals() {
   for (Replaced &r : replaced) {
-    // Whoever asks while the process ends must not make it fail.
+    // A signal during process exit must not make the process fail.
     if ((r.signal == SIGUSR1 || r.signal == SIGHUP) &&
         r.before.sa_handler == SIG_DFL)
       r.before.sa_handler = SIG_IGN;

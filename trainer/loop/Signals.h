@@ -1,4 +1,4 @@
-// trainer/loop/Signals.h - what a run does about signals.
+// trainer/loop/Signals.h - signal handlers of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,12 +9,11 @@
 
 namespace tessera::trainer {
 
-/// While it lives, SIGUSR1 and SIGHUP write to standard error what the run is
-/// doing and the stack of the thread that got the signal, and the run goes on;
-/// those that come while reports have taken more than a tenth of the time are
-/// passed over.
-/// SIGPIPE and SIGXFSZ do nothing: a log without a reader, or that
-/// must not grow, is not a reason to end.
+/// Installs handlers until it is destroyed. SIGUSR1 and SIGHUP print the run's
+/// activity and the stack of the thread that received the signal to standard
+/// error; the run continues. Signals are ignored while reports have taken more
+/// than a tenth of the time. SIGPIPE and SIGXFSZ have no effect, because a log
+/// without a reader or at its size limit must not end the run.
 class ReportSignals {
 public:
   ReportSignals();
@@ -22,8 +21,8 @@ public:
   ReportSignals(const ReportSignals &) = delete;
   ReportSignals &operator=(const ReportSignals &) = delete;
 
-  /// What the report says from now on: "training", optimizer steps done. The
-  /// text must live as long as the program.
+  /// Sets the activity ("training") and the number of completed steps that
+  /// reports print. The text must have static lifetime.
   static void doing(const char *what, int64_t step);
 
 private:

@@ -1,4 +1,4 @@
-// trainer/loop/StageClock.h - where the time of a step goes.
+// trainer/loop/StageClock.h - measures the time of each stage of a step.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,16 +14,16 @@ enum class Stage : int { Data, Forward, Backward, Exchange, Update, Other };
 constexpr std::array<const char *, 6> stageNames = {
     "data", "forward", "backward", "exchange", "update", "other"};
 
-/// Every moment from its making on belongs to one stage, so that the stages add
-/// up to the whole, and is a phase of a trace. On a GPU these are times of the
-/// host: the device's are in the stage that waits for it.
+/// Assigns all time from construction on to stages, so that the stages add up
+/// to the total. Each stage is also a phase of the trace. On a GPU these are
+/// host times: device time counts in the stage that waits for the device.
 class StageClock {
 public:
   using Clock = Trace::Clock;
 
   explicit StageClock(Trace *trace = nullptr) : trace(trace) { tell(); }
 
-  /// From now on it is this stage.
+  /// Ends the current stage and begins `stage`.
   void enter(Stage stage) {
     const Clock::time_point now = Clock::now();
     sums[size_t(current)] += std::chrono::duration<double>(now - since).count();
@@ -31,7 +31,7 @@ public:
     current = stage;
     tell();
   }
-  /// Seconds by stage until the last enter().
+  /// Returns the seconds of each stage up to the last enter().
   const std::array<double, stageNames.size()> &seconds() const { return sums; }
   double total() const {
     double sum = 0;

@@ -1,4 +1,5 @@
-// trainer/loop/Start.cpp - checkpoint, folder and first batches of a run.
+// trainer/loop/Start.cpp - opens the folder, restores state, runs the first
+// batches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Start.h"
@@ -33,12 +34,12 @@ double elapsed(Run::Clock::time_point start) {
   return std::chrono::duration<double>(Run::Clock::now() - start).count();
 }
 
-/// Seconds of one micro-batch, after a first one that touches all memory.
-/// Leaves the model as it was.
+/// Returns the seconds of one micro-batch, after a first one that allocates all
+/// memory. Does not change the model.
 double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
                       const Corpus &corpus, const Config &config) {
   const Batch batch = trainingBatch(corpus, config, 0, model.device());
-  backward(model, batch, 1).item(); // waits for it
+  backward(model, batch, 1).item(); // item() waits for the device
   const Run::Clock::time_point start = Run::Clock::now();
   backward(model, batch, 1);
   backward(model, batch, 1).item();
@@ -46,7 +47,7 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
   return elapsed(start) / 2;
 }
 
-/// Whether both mean the same, however their attention is written.
+/// True if both have the same settings, in any spelling of attention.
 bool sameSettings(const Config &earlier, const Config &config) {
   nlohmann::json before = toJson(earlier), now = toJson(config);
   if (attentionDifference(earlier, config).empty())
@@ -57,9 +58,9 @@ bool sameSettings(const Config &earlier, const Config &config) {
   return before == now;
 }
 
-/// Where a run starts whose folder holds a finished run. If the two have the
-/// same settings, nothing is left to train. If the user asks for more steps and
-/// changes no other setting that a resumed run must keep, the run continues
+/// Returns the start of a run whose folder has a finished run. If the two have
+/// the same settings, nothing is left to train. If the user asks for more steps
+/// and changes no other setting that a resumed run must keep, the run continues
 /// from the last checkpoint. Else it starts from the beginning.
 StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
   const auto stored =
@@ -202,7 +203,7 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Corpus &corpus, const Config &config,
                   const Progress &progress, const Say &say) {
   requireSamples(corpus, config);
-  choicesOf(config); // reads and checks all of it
+  choicesOf(config); // reads and checks the complete file
   ReportSignals::doing("first batches, kernels are compiled", progress.step);
   const Run::Clock::time_point start = Run::Clock::now();
   listKernels(corpus, config, /*prepare=*/true, model.device());
@@ -239,7 +240,7 @@ void takeFolder(const Config &config, RunFolder &folder,
   keepKernels(config.out, progress.step, kernels);
 }
 
-/// "dense", or "window of kernels/patterns/window.py".
+/// Returns "dense", or "window of kernels/patterns/window.py".
 static std::string attentionLine(const models::ModelConfig &m, int64_t layer) {
   const models::LayerKind kind = m.attentionOf(layer);
   switch (kind.kind) {

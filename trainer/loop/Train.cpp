@@ -1,4 +1,4 @@
-// trainer/loop/Train.cpp - a training run; read it from top to bottom.
+// trainer/loop/Train.cpp - the sequence of steps of a training run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Train.h"
@@ -29,7 +29,8 @@
 namespace tessera::trainer {
 namespace {
 
-/// Torch's allocators, of the CPU and of GPUs, and the standard library's.
+/// True for out-of-memory errors of torch's CPU and GPU allocators and of the
+/// standard library.
 bool isOutOfMemory(const std::exception &e) {
   return dynamic_cast<const std::bad_alloc *>(&e) ||
          dynamic_cast<const c10::OutOfMemoryError *>(&e) ||
@@ -37,7 +38,7 @@ bool isOutOfMemory(const std::exception &e) {
              std::string_view::npos;
 }
 
-/// What a message on a failure wants to know of the run.
+/// The facts on a run that error messages contain.
 struct Attempt {
   Config settled; ///< What the run makes of the settings.
   c10::Device device = c10::kCPU;
@@ -50,7 +51,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   requireGraphs(given, device);
   chooseNcclForPcie(given, device);
   requireMemory(planOf(given));
-  // --- the processes, the run folder, before anything slow
+  // --- processes and run folder, before any slow work
   DataParallel parallel(world, given.wire, device, given.exchange);
   const Say say = lineOf(parallel);
   Opening opening(given, parallel);
@@ -64,7 +65,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
     return 0;
   }
 
-  // --- data, model, optimizer: the same bits from the same settings
+  // --- data, model, optimizer: bitwise reproducible from the settings
   computeDeterministically(config);
   const Corpus corpus = loadCorpus(config);
   attempt.settled = config = withVocabulary(config, corpus);
@@ -84,7 +85,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   Progress progress =
       beginning(checkpoint, config, corpus, optimizer, parallel);
 
-  // --- how long it will take; which kernels it takes
+  // --- duration of the run; kernels
   const StopSignals signals;
   firstBatches(model, optimizer, corpus, config, progress, say);
   sayExchangeRate(parallel, config, model.parameterCount(), device, say);
@@ -105,7 +106,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
     run.between();
   }
 
-  // --- stopped, or done
+  // --- stopped or finished
   run.save();
   progress = run.reached();
   if (!run.last()) {

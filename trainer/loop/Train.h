@@ -7,9 +7,9 @@
 
 namespace tessera::trainer {
 
-/// Trains as the config says. Returns 0 when the run is finished, 128 + signal
-/// when it was asked to stop and has saved; throws tessera::Error when it
-/// cannot go on.
+/// Trains as configured. Returns 0 if the run is finished, 128 + signal if a
+/// signal stopped it after a checkpoint. Throws tessera::Error if the run
+/// cannot continue.
 int train(const Config &config, const World &world = {});
 
 } // namespace tessera::trainer
