@@ -1,5 +1,5 @@
-// trainer/checkpoint/Checkpoint.cpp - what a checkpoint holds, and whom it
-// fits.
+// trainer/checkpoint/Checkpoint.cpp - writes and reads checkpoints and checks
+// that a run can resume from one.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/Checkpoint.h"
@@ -28,13 +28,14 @@ using nlohmann::json;
 constexpr const char *modelFile = "model.safetensors";
 constexpr const char *optimizerFile = "optimizer.safetensors";
 constexpr const char *stateFile = "state.json";
-/// Of state.json. The first form named none and had no checksums; up to the
-/// second train.batch_size was that of one process.
+/// Version of state.json. Version 1 has no version field and no checksums; up
+/// to version 2 train.batch_size is the batch size of one process.
 constexpr int stateFormat = 3;
 constexpr const char *startOver =
     "resume=never starts over in this folder; out=FOLDER uses another";
 
-/// Settings of that kind that differ: "train.lr=0.1, this run has 0.2".
+/// Returns the settings of this kind that differ: "train.lr=0.1, this run has
+/// 0.2".
 std::vector<std::string> differences(const Config &earlier,
                                      const Config &config, AtResume kind) {
   std::vector<std::string> all;
@@ -42,7 +43,7 @@ std::vector<std::string> differences(const Config &earlier,
     if (std::string layer = attentionDifference(earlier, config);
         !layer.empty())
       all.push_back(std::move(layer));
-  // Patterns have more than one spelling.
+  // Patterns can be spelled in several ways.
   const bool patterns =
       !earlier.model.kinds.empty() || !config.model.kinds.empty();
   for (const Setting &s : settingsTable()) {
@@ -50,7 +51,7 @@ std::vector<std::string> differences(const Config &earlier,
         (patterns || s.key == "attention.constexprs"))
       continue;
     std::string before = valueText(s, earlier), now = valueText(s, config);
-    if (s.key == "attention.kernel") // may be in another folder
+    if (s.key == "attention.kernel") // the file can be in another folder
       for (std::string *file : {&before, &now})
         *file = fs::path(*file).filename().string();
     if (s.atResume == kind && before != now)
@@ -63,14 +64,13 @@ constexpr const char *attentionHint =
     "leave attention and attention_params away to go on with those of the "
     "checkpoint; ";
 
-/// The text of a pattern as its author wrote it.
+/// Returns a pattern's text without the generated kernels.
 std::string_view ownText(std::string_view text) {
   text = text.substr(0, text.find("\n# The kernels of the pattern above"));
   return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
-/// Throws for a layer whose pattern has another text than the checkpoint's
-/// copy.
+/// Throws if the text of a layer's pattern differs from the checkpoint's copy.
 void requireSamePatterns(const FoundCheckpoint &checkpoint,
                          const Config &earlier, const Config &config) {
   for (int64_t i = 0; i < config.model.layers; ++i) {

@@ -1,4 +1,4 @@
-// trainer/checkpoint/Checkpoint.h - saving a run and going on from it.
+// trainer/checkpoint/Checkpoint.h - saves a run and resumes from a checkpoint.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,7 +19,7 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// Where a run stands, besides weights and moments.
+/// The state of a run except weights and moments.
 struct Progress {
   int64_t step = 0;    ///< Optimizer steps done.
   int64_t windows = 0; ///< Training windows drawn: the data position.
@@ -28,8 +28,8 @@ struct Progress {
   LossScale scale;
 };
 
-/// What a run has to remember of one moment. Nothing of it is shared with the
-/// run, which goes on.
+/// A copy of a run's state at one step. It shares no memory with the run, which
+/// continues meanwhile.
 struct Snapshot {
   Progress progress;
   std::string weights, state; ///< As safetensors files.
@@ -37,19 +37,19 @@ struct Snapshot {
 Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer,
                       const OptimizerState &whole);
 
-/// Writes ckpt/step_NNNNNNNN under the run folder: built beside its final name,
-/// the checksums last, then renamed. It holds weights, moments, progress,
-/// settings and kernel files. One of this step that is there and good stays.
-/// Older ones beyond config.keepCheckpoints go when the new one is on disk.
-/// Throws tessera::Error; what was there before is there then.
+/// Writes ckpt/step_NNNNNNNN in the run folder with weights, moments, progress,
+/// settings and kernel files. Writes to a temporary folder, the checksums last,
+/// and renames it. Keeps an intact checkpoint of this step that exists already.
+/// Removes older checkpoints beyond config.keepCheckpoints after the new one is
+/// on disk. Throws tessera::Error if it fails; earlier checkpoints remain.
 void writeCheckpoint(const Config &config, const Snapshot &snapshot,
                      const std::string &dataHash, const KernelTexts &kernels);
 
-/// The newest checkpoint of a run folder whose files are as they were written.
+/// The newest intact checkpoint of a run folder.
 struct FoundCheckpoint {
   std::string folder;
   nlohmann::json state; ///< Its state.json.
-  /// Newer ones that are damaged.
+  /// Newer checkpoints that are damaged.
   std::vector<std::filesystem::path> damaged;
 };
 
@@ -60,40 +60,40 @@ using Say = std::function<void(const std::string &)>; ///< Takes a line.
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
                                               const Say &say);
 
-/// The settings that the checkpoint was made with, in today's names and
+/// Returns the checkpoint's settings, converted to the present names and
 /// meanings.
 Config earlierConfig(const FoundCheckpoint &checkpoint);
 
-/// Which files of patterns and kernels are replaced by the copies that a run
-/// keeps.
+/// Which pattern and kernel files a run replaces by its copies.
 enum class KeptKernels { WhereMissing, Always };
 
-/// `config` with the run's newest copies of their files.
+/// Returns `config` with the run's newest copies of pattern and kernel files.
 Config withKeptKernels(Config config, const std::string &run,
                        KeptKernels which);
 
-/// `config` with the checkpoint's values of settings that were not given; says
-/// which these are.
+/// Returns `config` with the checkpoint's values of the settings that the user
+/// did not give; reports them by `say`.
 Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
                      const Say &say);
 
-/// What keeps a run with settings `config` from going on where one with
-/// `earlier` stood: "train.seed=1, this run has 2"; empty when nothing does.
+/// Returns the differences that prevent a run with `config` from continuing a
+/// run with `earlier`: "train.seed=1, this run has 2"; empty if there are none.
 std::string differenceFrom(const Config &earlier, const Config &config);
 
-/// Throws tessera::Error when the checkpoint belongs to another model, schedule
-/// or text, or has made more steps than the run is to make; says what differs
-/// and may, and what other train.steps mean for the learning rate.
+/// Throws tessera::Error if the checkpoint has another model, schedule or text,
+/// or more steps than the run is to make. Reports permitted differences, and
+/// how a change of train.steps affects the learning rate.
 void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
                     const std::string &dataHash, const Say &say);
 
-/// The same of the kernel files, which are known when a first step was tried;
-/// config.allowChangedKernels lets others through, with a line.
+/// Throws tessera::Error if the kernel files, which are known only after the
+/// first launches, differ from the checkpoint's. With
+/// config.allowChangedKernels it prints a line instead.
 void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
                         const KernelTexts &kernels, const Say &say);
 
-/// Reads weights and moments into `whole`, of the optimizer's sizes; returns
-/// the progress.
+/// Reads weights and moments into `whole`, which has the optimizer's sizes, and
+/// returns the progress.
 Progress loadCheckpoint(const FoundCheckpoint &checkpoint, const Config &config,
                         const AdamW &optimizer, const OptimizerState &whole);
 

@@ -1,5 +1,5 @@
-// trainer/checkpoint/CheckpointFolder.cpp - checkpoints that are on disk before
-// they are named.
+// trainer/checkpoint/CheckpointFolder.cpp - syncs a checkpoint to disk before
+// it renames the folder.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/CheckpointFolder.h"
@@ -23,9 +23,10 @@ namespace {
 constexpr std::string_view stepPrefix = "step_";
 constexpr const char *doneFile = "DONE";
 
-/// The SHA-256 of a file in hexadecimal digits; none when it cannot be read.
+/// Returns the SHA-256 of a file in hexadecimal digits; nullopt if it cannot be
+/// read.
 std::optional<std::string> fileHash(const fs::path &path) {
-  // Opening a pipe would wait for its writer.
+  // open() of a FIFO would block until a writer opens it.
   std::error_code code;
   if (!fs::is_regular_file(path, code))
     return std::nullopt;
@@ -41,7 +42,7 @@ std::optional<std::string> fileHash(const fs::path &path) {
   return toHex(hash.finish());
 }
 
-/// Whether state.json is of before there were checksums.
+/// True if state.json has version 1, which has no checksums.
 bool withoutSums(const fs::path &checkpoint) {
   const auto text = tryReadFile(checkpoint / "state.json");
   if (!text)
@@ -58,7 +59,7 @@ bool withoutSums(const fs::path &checkpoint) {
               "before are untouched");
 }
 
-/// Names of folders are on disk when this returns.
+/// Syncs a folder, so that the names of its entries are on disk.
 void sync(const fs::path &folder) {
   if (const int error = syncFolder(folder))
     cannot("sync", folder, errnoText(error));
@@ -140,7 +141,7 @@ std::string faultOf(const fs::path &checkpoint) {
 
 UnfinishedCheckpoint::UnfinishedCheckpoint(const std::string &run, int64_t step)
     : final(checkpointPath(run, step)), building(final.string() + ".tmp") {
-  // Of a run that was killed while it saved, or removed an old one.
+  // Left by a run that was killed while it wrote or removed a checkpoint.
   std::error_code code;
   std::vector<fs::path> unfinished;
   for (const fs::directory_entry &e :
@@ -170,7 +171,7 @@ void UnfinishedCheckpoint::add(const std::string &name,
     cannot("make", path.parent_path(), code.message());
   writeFile(path, bytes);
   sums[name] = sha256Hex(bytes);
-  // A folder of a folder: its name is on disk as well.
+  // Syncs the parent folders of nested files, too.
   for (fs::path folder = path.parent_path(); folder != building;
        folder = folder.parent_path())
     sync(folder.parent_path());
@@ -196,14 +197,14 @@ void UnfinishedCheckpoint::commit() {
 void pruneCheckpoints(const std::string &run, int64_t keep,
                       int64_t milestones) {
   std::map<int64_t, fs::path> all = listCheckpoints(run);
-  // The newest ones count towards `keep`, milestones or not.
+  // The newest ones count towards `keep`, whether milestones or not.
   for (int64_t newest = 0; !all.empty() && newest < keep; ++newest)
     all.erase(std::prev(all.end()));
   if (milestones > 0)
     std::erase_if(all,
                   [&](const auto &c) { return c.first % milestones == 0; });
   for (const auto &[step, path] : all) {
-    // A checkpoint that is half gone must not keep its name.
+    // A partially removed checkpoint must not keep its name.
     const fs::path going = path.string() + ".tmp";
     std::error_code code;
     fs::rename(path, going, code);

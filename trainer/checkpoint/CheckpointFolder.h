@@ -1,11 +1,11 @@
-// trainer/checkpoint/CheckpointFolder.h - the files of a checkpoint: written
-// whole, verified, numbered.
+// trainer/checkpoint/CheckpointFolder.h - writes, verifies, lists and removes
+// folders of checkpoints.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// ckpt/step_NNNNNNNN holds files and DONE, which has the SHA-256 of each in the
-// format of sha256sum. A folder under that name has been whole, on disk too,
-// since the name appeared; `sha256sum -c DONE` in it tells whether it still is.
+// ckpt/step_NNNNNNNN contains the files and DONE, which has the SHA-256 of each
+// in the format of sha256sum. A folder gets this name only when all its files
+// are on disk. `sha256sum -c DONE` verifies it.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@
 
 namespace tessera::trainer {
 
-/// Where the checkpoint of a step is, there or not.
+/// Returns the path of a step's checkpoint, which need not exist.
 std::filesystem::path checkpointPath(const std::string &run, int64_t step);
 
-/// The folders with a checkpoint's name, by their step.
+/// Returns the folders whose names are those of checkpoints, by step.
 std::map<int64_t, std::filesystem::path>
 listCheckpoints(const std::string &run);
 
-/// What is wrong with a checkpoint: "model.safetensors is damaged"; empty:
-/// nothing. Reads every file of it. One of before there were checksums has an
-/// empty DONE and cannot be told from a damaged one but by its state.json,
-/// which names no format.
+/// Returns what is wrong with a checkpoint, "model.safetensors is damaged", or
+/// an empty text if it is intact. Reads every file. Version 1 checkpoints have
+/// an empty DONE; they are recognized by a state.json without a version.
 std::string faultOf(const std::filesystem::path &checkpoint);
 
-/// The lines of sha256sum: name to 64 hexadecimal digits, and back. None for
-/// text of another form, and for names that lead out of the folder.
+/// Parses and formats the lines of sha256sum, a map from names to 64
+/// hexadecimal digits. Returns nullopt for text of another form and for names
+/// outside the folder.
 std::optional<std::map<std::string, std::string>>
 parseSums(std::string_view text);
 std::string formatSums(const std::map<std::string, std::string> &sums);
 
-/// A checkpoint being written, beside its final name until commit(). What it
-/// has written goes when it is destroyed before.
+/// A checkpoint that is being written under a temporary name until commit().
+/// The destructor removes the files of an uncommitted checkpoint.
 class UnfinishedCheckpoint {
 public:
-  /// Throws tessera::Error when the folder cannot be made.
+  /// Throws tessera::Error if the folder cannot be created.
   UnfinishedCheckpoint(const std::string &run, int64_t step);
   ~UnfinishedCheckpoint();
   UnfinishedCheckpoint(const UnfinishedCheckpoint &) = delete;
   UnfinishedCheckpoint &operator=(const UnfinishedCheckpoint &) = delete;
 
-  /// Writes a file ("state.json", "kernels/nsa/ranges.py") down to the disk.
-  /// Throws tessera::Error.
+  /// Writes and syncs a file ("state.json", "kernels/nsa/ranges.py"). Throws
+  /// tessera::Error if it fails.
   void add(const std::string &name, std::string_view bytes);
 
-  /// DONE, then the name, then both on disk. A checkpoint that has the name
-  /// already stays when it is good, and this one goes.
+  /// Writes DONE, renames the folder and syncs both. If an intact checkpoint
+  /// has the final name already, keeps that one and removes this one.
   void commit();
 
 private:
@@ -61,13 +61,13 @@ private:
   bool committed = false;
 };
 
-/// Removes the oldest checkpoints but `keep`, and but those of steps that
-/// `milestones` divides; 0: none of these.
+/// Removes all checkpoints except the newest `keep` and those of steps that are
+/// multiples of `milestones` (0: no milestones).
 void pruneCheckpoints(const std::string &run, int64_t keep,
                       int64_t milestones = 0);
 
-/// Takes the name of a checkpoint from a damaged one (it gets `.damaged`
-/// behind), so that it counts no longer; its files stay for who wants to look.
+/// Renames a damaged checkpoint to NAME.damaged, so that it no longer counts as
+/// a checkpoint. Its files remain for inspection.
 void setDamagedAside(const std::filesystem::path &checkpoint);
 
 } // namespace tessera::trainer

@@ -53,7 +53,8 @@ void CheckpointWriter::start(const Progress &progress,
   changed.notify_all();
   if (thread.joinable())
     return;
-  // Signals are for the thread that makes the steps: reports show its stack.
+  // The writer blocks signals, so that the training thread receives them and
+  // reports show its stack.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

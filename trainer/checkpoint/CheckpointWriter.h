@@ -1,5 +1,5 @@
-// trainer/checkpoint/CheckpointWriter.h - checkpoints that a thread writes
-// while the run goes on.
+// trainer/checkpoint/CheckpointWriter.h - a thread that writes checkpoints
+// while the run continues.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,31 +13,31 @@
 
 namespace tessera::trainer {
 
-/// A checkpoint that could not be written. The ones before are there.
+/// A checkpoint that could not be written. Earlier checkpoints remain.
 struct SaveFailure {
   int64_t step;
   Error error;
 };
 
-/// One checkpoint is written at a time. The thread starts with the first.
+/// Writes one checkpoint at a time. The first start() starts the thread.
 class CheckpointWriter {
 public:
-  /// All are used until this is destroyed, which completes what is being
-  /// written.
+  /// The arguments must outlive the writer. The destructor completes the
+  /// checkpoint that is being written.
   CheckpointWriter(const Config &config, const std::string &dataHash,
                    const KernelTexts &kernels, const AdamW &optimizer);
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter &) = delete;
   CheckpointWriter &operator=(const CheckpointWriter &) = delete;
 
-  /// Copies weights and moments as they are and returns; the copy is written
-  /// with `progress` meanwhile. Waits for an earlier checkpoint first: memory
-  /// holds one copy. Undefined tensors in `whole` are a failure: there was no
-  /// memory for them.
+  /// Copies weights and moments and returns; the thread writes the copy with
+  /// `progress`. Waits for an earlier checkpoint first, so that memory holds
+  /// only one copy. Undefined tensors in `whole` mean that there was no memory
+  /// for them and count as a failure.
   void start(const Progress &progress, const OptimizerState &whole);
-  /// Waits until nothing is left to write.
+  /// Waits until the pending checkpoint is written.
   void wait();
-  /// Those that failed since the last call, oldest first.
+  /// Returns the failures since the last call, oldest first.
   std::vector<SaveFailure> failures();
 
 private:
@@ -47,7 +47,7 @@ private:
   const std::string dataHash;
   const KernelTexts &kernels;
   const AdamW &optimizer;
-  std::mutex mutex; ///< Of all below.
+  std::mutex mutex; ///< Guards all members below.
   std::condition_variable changed;
   std::optional<Snapshot> waiting; ///< Until it is written.
   std::vector<SaveFailure> failed;

@@ -3,8 +3,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// torch's own reader in C++ takes an OrderedDict, which is what state_dict()
-// gives, for None. Opcodes are those of Python's pickletools.
+// torch's C++ reader returns None for an OrderedDict, the type of state_dict().
+// Opcodes are those of Python's pickletools.
 #include "trainer/checkpoint/PickleFile.h"
 
 #include "support/Descriptors.h"
@@ -34,8 +34,8 @@ namespace {
               "must be opened first, as torch.load(FILE)[\"model\"]");
 }
 
-// Limits on what a file can make of a few bytes. A checkpoint of 100,000
-// tensors has about 4 million operations and is nested 6 deep.
+// Limits on the memory and time that a small file can cause. A checkpoint of
+// 100,000 tensors has about 4 million operations and 6 levels of nesting.
 constexpr size_t mostOperations = size_t(1) << 24;
 constexpr int deepest = 64;
 constexpr size_t longestName = 1000; // of a module or of a global in it
@@ -43,7 +43,7 @@ constexpr size_t mostDimensions = 64;
 
 struct PickleValue;
 
-/// Of a sequence; of a dictionary keys and values alternately.
+/// The items of a sequence, or alternating keys and values of a dictionary.
 struct PickleItems {
   std::vector<PickleValue> values;
   int depth = 1;
@@ -53,8 +53,9 @@ struct PickleValue {
   enum Kind { None, Integer, Text, Sequence, Dict, Global, Tensor, Other };
   Kind kind = None;
   int64_t integer = 0;
-  /// Also the name of a global, or of the global that made the value. Copies of
-  /// a value share it: a file names a long text again with two bytes.
+  /// A text, the name of a global, or the name of the global that created the
+  /// value. Copies share it, because two bytes of a file can repeat a long
+  /// text.
   std::shared_ptr<const std::string> string;
   /// Owned by the reader. A later opcode may add to items, and items may
   /// contain themselves.
@@ -67,7 +68,7 @@ struct PickleValue {
   }
 };
 
-/// The machine of a pickle: a stack, marks in it, and values kept by number.
+/// The pickle virtual machine: a stack, marks in it, and memoized values.
 class PickleReader {
 public:
   PickleReader(const std::string &file,
@@ -75,7 +76,7 @@ public:
       : file(file), archive(archive), unread(std::filesystem::file_size(file)),
         program(record("data.pkl")) {}
 
-  /// The value is valid as long as the reader.
+  /// Runs the pickle and returns its value, which the reader must outlive.
   PickleValue run() {
     for (;;) {
       const uint8_t opcode = byte();
@@ -94,8 +95,8 @@ private:
   using Kind = PickleValue::Kind;
 
   std::string record(const std::string &name) {
-    // Records are stored as they are, each once: torch.save does not compress
-    // them. A file of which that is not true can be far larger than it looks.
+    // torch.save stores each record once and uncompressed. Other files could
+    // expand far beyond their size, so they are refused.
     const size_t length = archive.getRecordSize(name);
     if (length > unread)
       refusePickle(file, fmt::format("its records have more bytes than it, as "
@@ -165,7 +166,7 @@ private:
     stack.erase(from, stack.end());
     return taken;
   }
-  /// All above the last mark.
+  /// Pops all values above the last mark.
   std::vector<PickleValue> popToMark() {
     if (marks.empty() || marks.back() > stack.size())
       refusePickle(file, "its pickle has no mark");
@@ -173,7 +174,7 @@ private:
     marks.pop_back();
     return popMany(count);
   }
-  /// To the list or dictionary on top.
+  /// Appends values to the list or dictionary on top of the stack.
   void append(std::vector<PickleValue> values) {
     PickleValue of = pop();
     if (!of.items)
@@ -260,7 +261,7 @@ private:
     case 'u':
       append(popToMark());
       return true;
-    case 'b': // what an object has beside its items
+    case 'b': // BUILD: attributes of an object, which are ignored
       pop();
       return true;
     }
@@ -345,7 +346,7 @@ private:
     return all;
   }
 
-  /// Of (storage, first element, shape, strides, ...).
+  /// Builds a tensor from (storage, first element, shape, strides, ...).
   at::Tensor rebuilt(const std::vector<PickleValue> &args) {
     const at::Tensor &all = args[0].tensor;
     const int64_t first = args[1].integer;
@@ -368,7 +369,7 @@ private:
                  : all.as_strided(shape, strides, first);
   }
 
-  /// Of ("storage", type, key, device, number of elements).
+  /// Reads ("storage", type, key, device, number of elements).
   PickleValue storage(const PickleValue &id) {
     static const std::map<std::string, at::ScalarType> types = {
         {"torch.FloatStorage", at::kFloat},
@@ -403,7 +404,8 @@ private:
   uint64_t unread; ///< Bytes that records not read yet can have.
   const std::string program;
   size_t at = 0, operations = 0;
-  /// Not moved while it grows. Destroyed one by one: nothing here is recursive.
+  /// A deque does not move its elements when it grows. It destroys them one by
+  /// one, so deep nesting causes no recursion.
   std::deque<PickleItems> containers;
   std::vector<PickleValue> stack;
   std::vector<size_t> marks;
@@ -411,7 +413,7 @@ private:
   std::map<std::string, at::Tensor> storages;
 };
 
-/// Calls use(value) with what the file holds.
+/// Calls use(value) with the value of the file.
 template <typename F>
 void withValue(const std::string &file, F use) {
   try {
@@ -438,7 +440,7 @@ std::string encodePickle(const std::vector<models::Parameter> &tensors) {
   c10::Dict<std::string, at::Tensor> dictionary;
   for (const models::Parameter &p : tensors)
     dictionary.insert(p.name, p.value.clone());
-  // torch::pickle_save would name the dictionary's type besides, which
+  // torch::pickle_save also writes the dictionary's type, which
   // torch.load(weights_only=True) refuses.
   std::string names, file;
   torch::jit::Pickler pickler(
@@ -463,7 +465,7 @@ std::string encodePickle(const std::vector<models::Parameter> &tensors) {
 }
 
 std::map<std::string, at::Tensor> readPickle(const std::string &file) {
-  // Opening a pipe would wait for its writer.
+  // open() of a FIFO would block until a writer opens it.
   struct stat info = {};
   const UniqueFd open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!open || ::fstat(open.get(), &info) != 0)

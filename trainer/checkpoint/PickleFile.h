@@ -1,5 +1,5 @@
-// trainer/checkpoint/PickleFile.h - dictionaries of tensors as torch.save
-// writes them.
+// trainer/checkpoint/PickleFile.h - reads and writes dictionaries of tensors in
+// the format of torch.save.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,14 +13,14 @@
 
 namespace tessera::trainer {
 
-/// The bytes of a file that torch.load reads as a dictionary, with
-/// weights_only=True, too.
+/// Returns the bytes of a file that torch.load reads as a dictionary, also with
+/// weights_only=True.
 std::string encodePickle(const std::vector<models::Parameter> &tensors);
 
-/// The tensors, on the CPU, of a file of torch.save(model.state_dict(), FILE),
-/// or of another dictionary from names to tensors: dense ones of real types.
-/// Nothing that a pickle can name is executed. Throws tessera::Error for
-/// another content, for a damaged file and for torch's format before 1.6.
+/// Returns the tensors, on the CPU, of torch.save(model.state_dict(), FILE) or
+/// of another dictionary from names to dense tensors of real types. Never
+/// executes code that a pickle names. Throws tessera::Error for other contents,
+/// for a damaged file and for torch's format before 1.6.
 std::map<std::string, at::Tensor> readPickle(const std::string &file);
 
 } // namespace tessera::trainer

@@ -1,5 +1,4 @@
-// trainer/checkpoint/RunFolder.cpp - claiming a run folder with an advisory
-// lock.
+// trainer/checkpoint/RunFolder.cpp - claims a run folder with an advisory lock.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/RunFolder.h"
@@ -23,9 +22,9 @@ namespace fs = std::filesystem;
 namespace tessera::trainer {
 namespace {
 
-/// Whether a run writes an entry of that name into its folder.
+/// True if runs write an entry of this name into their folder.
 bool writtenByRuns(const std::string &name) {
-  // The second form is what writeFile() leaves when the run is killed in it.
+  // The second form is a temporary file of writeFile() in a killed run.
   for (const std::string known :
        {"lock", "config.json", "metrics.jsonl", "metrics.json", "ckpt",
         "kernels", ".HALT", ".anomaly_type", "env.json", "tb", "trace.json"})
@@ -56,13 +55,14 @@ std::vector<fs::path> foreignFiles(const fs::path &folder) {
       "elsewhere; nothing has been changed");
 }
 
-/// A folder with files, but neither a run's lock nor a checkpoint.
+/// True for a folder with files, but with neither a run's lock nor a
+/// checkpoint.
 bool isForeign(const fs::path &folder) {
   std::error_code code;
   if (!fs::is_directory(folder, code) || fs::is_empty(folder, code) || code ||
       !listCheckpoints(folder).empty())
     return false;
-  // It holds the number of a process, or nothing yet.
+  // A run's lock contains a process id, or is still empty.
   const auto lock = tryReadFile(folder / "lock");
   return !lock || lock->find_first_not_of("0123456789") != std::string::npos;
 }
@@ -73,7 +73,7 @@ RunFolder::RunFolder(const std::string &path) : path(path) {
   std::error_code code;
   if (isForeign(path)) {
     std::vector<fs::path> files = foreignFiles(path);
-    if (files.empty()) // only names that runs use, too
+    if (files.empty()) // all names are also used by runs
       files.push_back(fs::directory_iterator(path)->path());
     refuse(path, files);
   }
@@ -108,8 +108,8 @@ RunFolder::RunFolder(const std::string &path) : path(path) {
 }
 
 RunFolder::~RunFolder() {
-  // The file stays: removing it would let a third run lock a new one while a
-  // second still waits on this.
+  // The lock file is not removed. Otherwise a third run could lock a new file
+  // while a second run waits for this one.
   if (lock >= 0)
     close(lock);
 }
@@ -135,9 +135,8 @@ std::string RunFolder::putAside() {
     if (name != "lock" && !name.starts_with("previous-"))
       old.push_back(e.path());
   }
-  // A run that ended before its first step leaves its settings, copies of its
-  // kernels and an empty log: nothing that anybody would look for in a
-  // previous-N.
+  // A run that ended before its first step leaves only settings, copies of
+  // kernels and an empty log, which are not worth a previous-N.
   const auto worthless = [](const fs::path &p) {
     std::error_code ignored;
     return p.filename() == "config.json" || p.filename() == "env.json" ||

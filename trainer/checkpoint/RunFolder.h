@@ -1,5 +1,4 @@
-// trainer/checkpoint/RunFolder.h - one run's folder: claimed, lockable,
-// recoverable.
+// trainer/checkpoint/RunFolder.h - claims and locks the folder of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,9 +8,9 @@
 
 namespace tessera::trainer {
 
-/// Makes the folder, proves that it can be written and holds its lock until
-/// destroyed. Throws tessera::Error when another run holds it, and when it is a
-/// folder with files in which no run has been; nothing is changed then.
+/// Creates the folder, checks that it is writable and holds its lock until
+/// destroyed. Throws tessera::Error, without a change, if another run holds the
+/// lock, or if the folder has files that do not belong to a run.
 class RunFolder {
 public:
   explicit RunFolder(const std::string &path);
@@ -26,13 +25,13 @@ public:
   /// N steps it had made: the run is under way again.
   void reopen(int64_t steps);
 
-  /// Throws tessera::Error when the folder holds anything that no run writes.
-  /// Such files may lie beside a run that goes on, but none is moved.
+  /// Throws tessera::Error if the folder contains files that runs do not write.
+  /// A resumed run tolerates such files, but putAside() must not move them.
   void refuseForeignFiles() const;
 
-  /// Moves what an earlier run left into previous-N; returns that folder, or
-  /// nothing when there was nothing, or a run that made no step. Refuses as
-  /// refuseForeignFiles() does, before anything is moved.
+  /// Moves the files of an earlier run to previous-N and returns that folder.
+  /// Returns an empty text if there were none, or if the run made no step.
+  /// Calls refuseForeignFiles() before it moves a file.
   std::string putAside();
 
 private:

@@ -1,5 +1,5 @@
-// trainer/checkpoint/TensorFile.cpp - torch's tensors in and out of safetensors
-// bytes.
+// trainer/checkpoint/TensorFile.cpp - converts torch's tensors to and from
+// safetensors bytes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/TensorFile.h"
@@ -25,7 +25,7 @@ constexpr size_t dataAlignment = 64;
               "one before");
 }
 
-/// The format's name of a type.
+/// Returns the format's name of a type.
 const char *storedName(at::ScalarType type, const std::string &tensor) {
   static const std::pair<at::ScalarType, const char *> names[] = {
       {at::kFloat, "F32"},
@@ -56,8 +56,8 @@ const char *storedName(at::ScalarType type, const std::string &tensor) {
 } // namespace
 
 std::string encodeTensors(const std::vector<models::Parameter> &tensors) {
-  // Wider elements first, so that each tensor begins at a multiple of its
-  // element's size: the format has no gaps.
+  // Tensors with wide elements come first. The format has no padding, and so
+  // each tensor begins at a multiple of its element size.
   std::vector<const models::Parameter *> order;
   for (const models::Parameter &t : tensors)
     order.push_back(&t);

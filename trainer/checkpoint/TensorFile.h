@@ -1,5 +1,5 @@
-// trainer/checkpoint/TensorFile.h - named tensors in a file (the safetensors
-// format).
+// trainer/checkpoint/TensorFile.h - reads and writes named tensors in the
+// safetensors format.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,17 +12,16 @@
 
 namespace tessera::trainer {
 
-/// The bytes of a file that holds these tensors, of any type the format has;
-/// strided ones row by row. Throws tessera::Error for another type.
+/// Returns the bytes of a file with these tensors, stored contiguously in
+/// row-major order. Throws tessera::Error for a type that the format lacks.
 std::string encodeTensors(const std::vector<models::Parameter> &tensors);
 
-/// Copies the tensors of a file's bytes into `tensors`, which must have the
-/// same names, types and shapes; anything else throws tessera::Error, naming
-/// `path`, and changes nothing.
+/// Copies the tensors in `bytes` to `tensors`. Names, types and shapes must be
+/// equal; otherwise throws tessera::Error, naming `path`, and changes nothing.
 void decodeTensors(std::string_view bytes, const std::string &path,
                    const std::vector<models::Parameter> &tensors);
 
-/// The same from a file.
+/// Does the same for the bytes of a file.
 void readTensors(const std::string &path,
                  const std::vector<models::Parameter> &tensors);
 

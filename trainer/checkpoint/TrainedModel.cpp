@@ -15,13 +15,13 @@
 namespace tessera::trainer {
 namespace {
 
-/// The settings a checkpoint was made with, then the overrides.
+/// Returns the checkpoint's settings, changed by the overrides.
 Config checkpointConfig(const FoundCheckpoint &checkpoint,
                         const std::string &run,
                         const std::vector<std::string> &overrides) {
   std::vector<std::string> settings;
-  // The kernels that the weights were trained with: the files of then may have
-  // changed since.
+  // Uses the kernels with which the weights were trained, because the original
+  // files can have changed.
   const nlohmann::json earlier = toJson(
       withKeptKernels(earlierConfig(checkpoint), run, KeptKernels::Always));
   for (const auto &[key, value] : earlier.items())

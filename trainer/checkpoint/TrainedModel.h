@@ -1,4 +1,5 @@
-// trainer/checkpoint/TrainedModel.h - the model of a run's newest checkpoint.
+// trainer/checkpoint/TrainedModel.h - loads the model of a run's newest
+// checkpoint.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,14 +18,13 @@ struct TrainedModel {
   std::unique_ptr<models::Transformer> model;
 };
 
-/// Its weights in fp32 on the CPU. A kernel file of one's own that is not
-/// where it was is taken from the run folder. Throws tessera::Error where there
-/// is not a checkpoint.
+/// Loads the weights in fp32 on the CPU. Uses the run folder's copies of
+/// pattern and kernel files. Throws tessera::Error without a checkpoint.
 TrainedModel readTrainedModel(const std::string &run,
                               const std::vector<std::string> &overrides);
 
-/// Tokens of the longest text that such a model is given: train.seq_len, or,
-/// of scaled positions, what they reach.
+/// Returns the longest supported text in tokens: train.seq_len, or the range of
+/// scaled positions.
 int64_t longestText(const Config &config);
 
 } // namespace tessera::trainer

@@ -1,4 +1,5 @@
-// trainer/checkpoint/WeightFile.cpp - names, layouts and formats of weights.
+// trainer/checkpoint/WeightFile.cpp - converts names, layouts and formats of
+// weights.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/WeightFile.h"
@@ -19,12 +20,11 @@
 namespace tessera::trainer {
 namespace {
 
-/// A tensor of a file: where its elements lie in the model, in the file's
-/// order, and the shape it has there.
+/// A tensor of a file: its name and shape in the file, and a view of the
+/// model's elements in the file's order.
 struct Place {
   std::string name;
-  at::Tensor elements; ///< A view of a parameter, of as many dimensions as that
-                       ///< takes.
+  at::Tensor elements; ///< A view of a parameter, of any rank.
   std::vector<int64_t> shape;
 };
 
@@ -40,8 +40,8 @@ bool isLlama(const models::ModelConfig &c) {
          c.keyDim % 2 == 0 && !c.rope.changed();
 }
 
-/// Rows of queries or keys: we turn neighbouring channels, Llama the halves of
-/// a head.
+/// Reorders rows of queries or keys. This project's RoPE rotates pairs of
+/// adjacent channels, Llama's pairs channels of both halves of a head.
 at::Tensor halves(const at::Tensor &rows, int64_t heads) {
   return rows.view({heads, rows.size(0) / heads / 2, 2, rows.size(1)})
       .transpose(1, 2);
@@ -175,7 +175,7 @@ void importWeights(const std::string &file, models::Transformer &model) {
     throw Error(file + " has a Llama's weights, and the settings make no Llama",
                 "set attention: dense, model.mlp: swiglu, model.d_v as "
                 "model.d_k, and no model.rope_scale");
-  // A tied head may be there twice.
+  // A file can contain a tied head twice.
   if (llama && model.config().tiedHead)
     stored.erase("lm_head.weight");
   const std::vector<Place> places =

@@ -1,5 +1,5 @@
-// trainer/checkpoint/WeightFile.h - weights to and from files of other
-// programs.
+// trainer/checkpoint/WeightFile.h - exports weights to files of other programs
+// and imports them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace tessera::trainer {
 
-/// Ours are those of Transformer::parameters(); Hugging Face's those of a Llama
-/// model (`model.layers.0.self_attn.q_proj.weight`), where the model is one.
+/// Names of weights: Own are those of Transformer::parameters(), HuggingFace
+/// those of a Llama model (`model.layers.0.self_attn.q_proj.weight`).
 enum class WeightNames : int { Own, HuggingFace };
 
 struct ExportOptions {
@@ -22,15 +22,15 @@ struct ExportOptions {
   std::vector<std::string> overrides;
 };
 
-/// Writes the fp32 weights of a run: a dictionary for torch.load, or
-/// safetensors. Throws tessera::Error for another ending, or for Hugging
-/// Face's names of a model that is not a Llama: those have dense attention,
-/// SwiGLU and heads whose values are as wide as their keys.
+/// Writes the fp32 weights of a run as a dictionary for torch.load or as
+/// safetensors. Throws tessera::Error for another file extension. Hugging
+/// Face's names require a Llama model (dense attention, SwiGLU, equal widths of
+/// keys and values); otherwise throws tessera::Error.
 void exportWeights(const ExportOptions &options);
 
-/// Fills the model's parameters from a file of either kind and either names,
-/// in fp32, bf16 or fp16. Throws tessera::Error where a tensor is missing, is
-/// too much, or has another shape, and changes nothing then.
+/// Sets the model's parameters from a file of either format and with either
+/// names, in fp32, bf16 or fp16. Throws tessera::Error, without a change, if a
+/// tensor is missing, unexpected or of another shape.
 void importWeights(const std::string &file, models::Transformer &model);
 
 } // namespace tessera::trainer
