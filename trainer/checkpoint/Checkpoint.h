@@ -55,8 +55,8 @@ struct FoundCheckpoint {
 
 using Say = std::function<void(const std::string &)>; ///< Takes a line.
 
-/// nullopt without a checkpoint. Says which are damaged; throws
-/// tessera::Error when all are.
+/// Returns the newest intact checkpoint; nullopt if there is no checkpoint.
+/// Reports damaged ones; throws tessera::Error if all are damaged.
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
                                               const Say &say);
 

@@ -21,8 +21,8 @@ public:
   std::string file(const std::string &name) const { return path + "/" + name; }
   bool finished() const; ///< metrics.json is there.
 
-  /// The result of a finished run that goes on becomes metrics-N.json, for the
-  /// N steps it had made: the run is under way again.
+  /// Marks a finished run as unfinished, so that it can continue: renames
+  /// metrics.json to metrics-N.json, where N is the number of its steps.
   void reopen(int64_t steps);
 
   /// Throws tessera::Error if the folder contains files that runs do not write.

@@ -16,8 +16,8 @@ namespace tessera::trainer {
 /// kind, "attention.pattern" for a pattern or a list.
 std::string keyOfAttention(const std::string &text);
 
-/// True if `attention`, `attention_params` or what follows from them has this
-/// key.
+/// True for the keys `attention` and `attention_params` and for the keys of
+/// settings that are derived from them.
 bool isAttentionSetting(const std::string &key);
 
 /// Returns "window, dense" of a list, "window=8; ; window=64" of a list of maps
@@ -25,15 +25,15 @@ bool isAttentionSetting(const std::string &key);
 /// as it is.
 std::string attentionText(const YAML::Node &node);
 
-/// Where the settings of attention come from.
+/// The source of the settings of attention.
 enum class AttentionOrigin {
   User,   ///< Reads the files of patterns, checks and completes parameters.
-  Stored, ///< Of a run that was checked when it began: reads no file.
+  Stored, ///< A stored run, which was checked at its start: reads no file.
 };
 
-/// Sets config.model.kinds from the settings of attention and writes these in
-/// one spelling. Throws tessera::Error for a pattern that does not exist, a
-/// parameter that it does not have, and settings that contradict each other.
+/// Sets config.model.kinds from the settings of attention and normalizes the
+/// settings' spelling. Throws tessera::Error for a missing pattern, an unknown
+/// parameter, and contradictory settings.
 void settleAttention(Config &config, AttentionOrigin origin);
 
 /// Returns the setting attention.pattern of these kinds.

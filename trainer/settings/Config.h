@@ -1,5 +1,5 @@
-// trainer/settings/Config.h - all that a run can be told, from YAML, the
-// environment and key=value.
+// trainer/settings/Config.h - all settings of a run, read from YAML, the
+// environment and key=value arguments.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -29,12 +29,12 @@ enum class DataOrder : int { Random, Shuffled, Sequential };
 enum class DataPacking : int { Joined, BestFit };
 enum class DataEnd : int { Repeat, Stop };
 
-/// Steps by number, from 1, both included; first 0: none.
+/// A range of steps, counted from 1, both ends included; empty if first is 0.
 struct StepRange {
   int64_t first = 0, last = 0;
 };
 
-/// trainer/settings/Table.cpp says what each member means.
+/// The settings of a run. trainer/settings/Table.cpp documents each member.
 struct Config {
   Config() { model.layers = 1; } // as in nsa-vibe
 
@@ -113,24 +113,23 @@ struct Config {
   ExchangeBackend exchange = ExchangeBackend::Auto; ///< Between processes.
   bool panel = true; ///< NSA against SDPA at the end.
 
-  /// Where each setting that was given comes from, by key: "run.yaml:12",
-  /// "environment NSA_LR", "command line", "checkpoint". The others have their
-  /// defaults.
+  /// The source of each setting that is not a default, by key: "run.yaml:12",
+  /// "environment NSA_LR", "command line", "checkpoint".
   std::map<std::string, std::string> origins;
   /// The file of settings, if it was written for nsa-vibe
   /// (trainer/settings/NsaVibe.h).
   std::string nsaVibeFile;
 
-  /// Sequences and tokens of an optimizer step.
+  /// Returns the number of sequences, or of tokens, of an optimizer step.
   int64_t sequencesPerStep() const { return batchSize * accumulate; }
   int64_t tokensPerStep() const { return sequencesPerStep() * sequenceLength; }
 };
 
 using Environment = std::map<std::string, std::string>;
 
-/// The file itself, or, for a name such as configs/quickstart.yaml that the
-/// current folder lacks, the one that came with this program: in `configs` or
-/// `share/tessera/configs` of a folder above it.
+/// Returns `file` if it exists. Otherwise returns the file that is installed
+/// with this program, in `configs` or `share/tessera/configs` of a folder above
+/// the program, for a name such as configs/quickstart.yaml.
 std::string configPath(const std::string &file);
 
 /// Reads `file` (may be empty: all defaults), over it the NSA_* variables of
@@ -141,24 +140,24 @@ Config readConfig(const std::string &file,
                   const std::vector<std::string> &overrides,
                   int64_t processes = 1);
 
-/// The same from text; `name` stands in messages.
+/// Reads settings from a text; messages contain `name` as the file's name.
 Config parseConfig(const std::string &text, const std::string &name,
                    const std::vector<std::string> &overrides,
                    const Environment &environment = {}, int64_t processes = 1);
 
-/// Reads what toJson() or an older version's config.json holds. `place` stands
-/// in messages.
+/// Reads the output of toJson(), or config.json of an older version. Messages
+/// contain `place`.
 Config configFromJson(const nlohmann::json &values, const std::string &place);
 
-/// `config`, a stored one, for a run of so many processes. Throws
-/// tessera::Error when they cannot share train.batch_size.
+/// Adapts a stored config to this number of processes. Throws tessera::Error if
+/// they cannot divide train.batch_size.
 Config forProcesses(Config config, int64_t processes);
 
-/// Gives every setting that results depend on, and that was not given, the
-/// value it has in `earlier`; returns "key=value" of those whose value changes.
+/// Copies from `earlier` every setting that affects results and that the user
+/// did not give. Returns "key=value" of the settings that change.
 std::vector<std::string> takeFrom(const Config &earlier, Config &config);
 
-/// Every key with its value, as config.json holds it.
+/// Returns every key with its value, the contents of config.json.
 nlohmann::json toJson(const Config &config);
 
 } // namespace tessera::trainer

@@ -1,4 +1,4 @@
-// trainer/settings/Document.h - the settings as text for people.
+// trainer/settings/Document.h - lists the settings for --help and docs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,14 +9,14 @@
 
 namespace tessera::trainer {
 
-/// Key, value and meaning of every setting, one line each, and where values
-/// that are no defaults come from.
+/// Returns a line for every setting: key, value, meaning, and the source of a
+/// value that is not the default.
 std::string describe(const Config &config);
 
-/// Key, default and meaning of every setting, for --help.
+/// Returns key, default and meaning of every setting, for --help.
 std::string settingsHelp();
 
-/// docs/settings.md.
+/// Returns the contents of docs/settings.md.
 std::string settingsPage();
 
 } // namespace tessera::trainer

@@ -9,7 +9,7 @@
 
 namespace tessera::trainer {
 
-/// A word that a setting takes, and the value it stands for.
+/// Returns a word that a setting accepts and the word's value.
 template <typename E>
 Choice choice(const char *name, E value) {
   return {name, int(value), {}};
@@ -18,7 +18,7 @@ Choice choice(const char *name, E value) {
 /// Builds one entry of the table.
 class SettingEntry {
 public:
-  /// `member` gives the place of the value in a Config.
+  /// `member` returns a reference to the value in a Config.
   template <typename F>
   static SettingEntry of(const char *key, F member, const char *doc) {
     SettingEntry e(key, doc);
@@ -38,7 +38,8 @@ public:
     };
     return e;
   }
-  /// A key of a feature that is not built, or that never had an effect.
+  /// Builds a key without an effect, such as that of a feature that is not
+  /// implemented.
   static SettingEntry absent(const char *key, std::vector<std::string> accepted,
                              const char *doc) {
     SettingEntry e(key, doc);
@@ -77,13 +78,13 @@ private:
   Setting setting;
 };
 
-/// The parts of settingsTable() that have files of their own.
+/// Return sections of settingsTable(), each defined in a separate file.
 std::vector<Setting> modelSettings();
 std::vector<Setting> trainSettings();
 std::vector<Setting> routineSettings();
 
 } // namespace tessera::trainer
 
-/// The place of a value in a Config, for SettingEntry.
+/// Accessor of a value in a Config, for SettingEntry.
 #define MEMBER(path)                                                           \
   [](tessera::trainer::Config &c) -> auto & { return c.path; }

@@ -1,4 +1,5 @@
-// trainer/settings/MemoryHint.h - what to change when a run has no memory left.
+// trainer/settings/MemoryHint.h - suggests settings for a run that is out of
+// memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,20 +11,20 @@
 
 namespace tessera::trainer {
 
-/// Settings under which a run takes less, in the order in which they cost
-/// little: recomputation, which changes no bit and may come at a resume; the
-/// optimizer's state in parts; smaller micro-batches with more of them. The
-/// first that takes at most `bytes` by its plan; that with the least, if none.
+/// Settings with which a run needs less memory. smallerRun() tries, cheapest
+/// first: recomputation (bitwise equal results, possible at a resume), a
+/// sharded optimizer state, more but smaller micro-batches. It returns the
+/// first whose plan needs at most `bytes`, else the one that needs least.
 struct SmallerRun {
-  std::vector<std::string> settings; ///< "key=value"; empty: there is none.
-  int64_t bytes = 0;                 ///< Of its plan.
+  std::vector<std::string> settings; ///< "key=value"; empty: none helps.
+  int64_t bytes = 0;                 ///< Memory that its plan needs.
   bool fits = false;
-  bool resumes = false; ///< A run that goes on takes them.
+  bool resumes = false; ///< True if a resumed run accepts them.
 };
 SmallerRun smallerRun(const Config &config, int64_t bytes);
 
-/// An error that names `what` and the smaller run; `held` is the most that the
-/// process had, 0 where that is not known.
+/// Returns an error with `what` and the smaller run. `held` is the peak memory
+/// of the process in bytes, 0 if unknown.
 Error memoryError(const Config &config, const std::string &what, int64_t held);
 
 } // namespace tessera::trainer

@@ -1,4 +1,5 @@
-// trainer/settings/Plan.h - what a run will take, from its settings alone.
+// trainer/settings/Plan.h - estimates parameters, memory and operations of a
+// run from its settings.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,7 +12,7 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// A kind of parameters: how many, and the formula in the settings' names.
+/// A group of parameters: the count, and its formula in names of settings.
 struct ParameterPart {
   std::string name, formula;
   int64_t count;
@@ -20,12 +21,12 @@ struct ParameterPart {
 struct Plan {
   std::vector<ParameterPart> parts;
   int64_t parameters = 0;
-  /// Bytes of weights, gradients and both moments, fp32, and of the weights'
+  /// Bytes of fp32 weights, gradients and both moments, and of the weights'
   /// copies in runtime.precision.
   int64_t stateBytes = 0;
-  /// Bytes that one micro-batch keeps for its backward pass, with what that
-  /// pass needs besides; of compiled kernels. An estimate of the tensors: what
-  /// the allocator holds in reserve comes on top.
+  /// Bytes that one micro-batch stores for its backward pass, plus the
+  /// temporaries of that pass, with compiled kernels. Does not include memory
+  /// that the allocator caches.
   int64_t activationBytes = 0;
   /// Floating-point operations for a token of training: 6 for each weight that
   /// multiplies, and 6 (dk + dv) for each head and key that a query sees.
@@ -35,11 +36,11 @@ struct Plan {
 
 Plan planOf(const Config &config);
 
-/// The plan with steps and tokens, for people.
+/// Returns the plan as text, with steps and tokens.
 std::string planText(const Config &config, const Plan &plan);
 
-/// Throws tessera::Error when weights, gradients and moments are more than
-/// this machine's memory.
+/// Throws tessera::Error if weights, gradients and moments exceed this
+/// machine's memory.
 void requireMemory(const Plan &plan);
 
 } // namespace tessera::trainer

@@ -1,5 +1,5 @@
-// trainer/settings/SequenceSources.h - where patterns find a value of each
-// sequence.
+// trainer/settings/SequenceSources.h - sources of the per-sequence values that
+// patterns read (attention.per_sequence).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

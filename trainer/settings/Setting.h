@@ -12,12 +12,12 @@
 
 namespace tessera::trainer {
 
-/// A word that a setting takes. One of a feature that is not built has the
-/// message that refuses it.
+/// A word that a setting accepts. The word of a feature that is not implemented
+/// has the message that refuses it.
 struct Choice {
   std::string name;
   int value = 0;
-  std::string missing; ///< Empty: it can be chosen.
+  std::string missing; ///< Message of refusal; empty: it can be chosen.
 };
 
 /// An enumerated value in a Config.
@@ -27,7 +27,7 @@ struct ChoiceField {
   std::function<void(int)> set;
 };
 
-/// Where a setting's value is kept; nothing for a key without a feature.
+/// Access to a setting's value; monostate for a key without a feature.
 using Field = std::variant<std::monostate, std::string *, bool *, int64_t *,
                            double *, StepRange *, ChoiceField>;
 
@@ -46,28 +46,28 @@ struct Setting {
   double low = 0, high = 0; ///< Of numbers, both included.
   AtResume atResume = AtResume::Keep;
   std::function<Field(Config &)> field;
-  /// Of a key without a feature: the texts that ask for nothing it would do.
+  /// For a key without a feature: the values that have the same meaning here.
   std::vector<std::string> accepted;
 
   bool absent() const { return !accepted.empty() || !field; }
 };
 
-/// Every key that a config may have, by subject; those of features that are
-/// not built come last.
+/// Returns all keys of a config, by subject; keys of features that are not
+/// implemented come last.
 const std::vector<Setting> &settingsTable();
 
-/// By key or alias; null when there is none.
+/// Returns the setting with this key or alias; null if there is none.
 const Setting *findSetting(const std::string &name);
-/// By environment variable; null when there is none.
+/// Returns the setting of this environment variable; null if there is none.
 const Setting *findTwin(const std::string &variable);
 
-/// Reads a value as YAML or a command line spells it. Throws tessera::Error
-/// that names the key: a bad value, one out of range, one of a feature that is
-/// not built.
+/// Sets a value from the text of YAML or of a command line. Throws
+/// tessera::Error with the key for a value that is invalid, out of range, or of
+/// a feature that is not implemented.
 void setValue(const Setting &setting, Config &config, const std::string &text);
-/// The value as setValue() reads it.
+/// Returns the value as text that setValue() accepts.
 std::string valueText(const Setting &setting, const Config &config);
-/// "a whole number, 1 to 1024", "nsa, dense or sdpa".
+/// Returns "a whole number, 1 to 1024", "nsa, dense or sdpa".
 std::string typeText(const Setting &setting);
 
 } // namespace tessera::trainer

@@ -14,11 +14,11 @@ struct VariableSetting {
   std::string key, text, variable;
 };
 
-/// The settings that variables ask for. Throws tessera::Error for an NSA_*
-/// variable that would be without effect here; others are not looked at.
+/// Returns the settings that NSA_* variables set. Throws tessera::Error for an
+/// NSA_* variable without an effect here; ignores other variables.
 std::vector<VariableSetting> settingsOf(const Environment &environment);
 
-/// The NSA_* variables of this process.
+/// Returns the NSA_* variables of this process.
 Environment processEnvironment();
 
 } // namespace tessera::trainer
