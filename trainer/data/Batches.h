@@ -1,4 +1,4 @@
-// trainer/data/Batches.h - windows of a corpus as tensors.
+// trainer/data/Batches.h - builds tensors from windows of a corpus.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,7 +13,7 @@ struct Batch {
   at::Tensor inputs; ///< int64 [B, S]
   /// The token after each, int64 [B, S]; noTarget where none is known.
   at::Tensor targets;
-  /// cu_seqlens of the sequences that lie in the rows; empty: each row is one.
+  /// cu_seqlens of the sequences in the rows; empty: each row is a sequence.
   std::vector<int32_t> starts = {};
   /// Targets that are not noTarget; counted by toBatch().
   int64_t targetCount = 0;
@@ -31,15 +31,17 @@ at::Tensor promptValues(const std::vector<SequenceSource> &sources,
 Batch toBatch(const TokenBatch &tokens, int64_t length,
               at::Device device = at::kCPU);
 
-/// Training windows number `first` and on; window i depends on (seed, i) only.
+/// Returns the training windows from number `first` on. Window i depends only
+/// on (seed, i).
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
                     at::Device device = at::kCPU);
 
-/// How many windows without overlap, or packed rows, the held-out tokens give.
+/// Returns the number of non-overlapping windows, or of packed rows, of the
+/// held-out tokens.
 int64_t heldOutWindows(const Corpus &corpus, const Config &config);
 
-/// Windows first .. first+count-1 of `total` spread evenly over the held-out
-/// tokens.
+/// Returns windows first .. first+count-1 of `total` windows that are spread
+/// evenly over the held-out tokens.
 Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
                    int64_t count, int64_t total, at::Device device = at::kCPU);
 

@@ -1,4 +1,4 @@
-// trainer/data/Choices.h - llm.c's files of examples with several endings.
+// trainer/data/Choices.h - reads llm.c's files of multiple-choice examples.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace tessera::trainer {
 
-/// A beginning, endings of which one is right, all in tokens.
+/// A context and its possible endings, of which one is right, in tokens.
 struct MultipleChoice {
   std::vector<int64_t> context;
   std::vector<std::vector<int64_t>> endings;
-  int64_t label = 0; ///< The right one.
+  int64_t label = 0; ///< Index of the right ending.
 };
 
 /// A file as llm.c's dev/data/hellaswag.py writes it: 256 int32 of header
@@ -28,8 +28,8 @@ public:
   explicit ChoiceFile(const std::string &path);
 
   int64_t size() const { return count; } ///< Examples.
-  /// The example behind the one before, read from the file. Throws
-  /// tessera::Error, with its number, for what is damaged.
+  /// Reads the next example. Throws tessera::Error with its number if it is
+  /// damaged.
   MultipleChoice next();
 
 private:

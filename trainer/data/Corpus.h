@@ -1,4 +1,4 @@
-// trainer/data/Corpus.h - tokens to learn from, tokens held out.
+// trainer/data/Corpus.h - the training tokens and the held-out tokens of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,10 +18,10 @@ struct Corpus {
   /// (namesHeldOut()) if there are other files too, else of the last twentieth.
   TokenStore training, heldOut;
   bool heldOutFiles = false; ///< True if the names of files divide the data.
-  /// The same as rows of documents, of data.packing=best_fit.
+  /// The documents packed in rows, with data.packing=best_fit; else null.
   std::shared_ptr<const PackedRows> trainingRows, heldOutRows;
-  /// What tells this data from other data: SHA-256 of all of it, or, for data
-  /// that is too long to be read at every start, "sampled:" and that of pieces.
+  /// Identifies the data: the SHA-256 of all tokens. For data too long to read
+  /// at every start: "sampled:" and the SHA-256 of samples.
   std::string hash;
   int64_t vocabulary = 256;
   std::string tokenizer = "byte"; ///< Of its files.
@@ -31,7 +31,8 @@ struct Corpus {
   bool bytes() const { return vocabulary == 256; }
 };
 
-/// How a loss is told: bits per byte of text where that is known.
+/// The unit in which losses are reported: bits per byte if the length of the
+/// text is known, else bits per token.
 struct LossUnit {
   double perToken;  ///< Bits of a token times this are what is told.
   const char *name; ///< "bits/byte"
@@ -52,7 +53,8 @@ Corpus loadCorpus(const Config &config);
 std::vector<std::string> filesBelow(const std::string &path,
                                     const std::string &except = "");
 
-/// The folder that keeps what is made once: $TESSERA_DEPS and its defaults.
+/// Returns the folder for data that is prepared once: $TESSERA_DEPS or its
+/// default.
 std::string dependencyFolder();
 
 } // namespace tessera::trainer

@@ -1,4 +1,4 @@
-// trainer/data/DocumentIndex.h - where the documents of a file begin.
+// trainer/data/DocumentIndex.h - finds the starts of a file's documents.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace tessera::trainer {
 
-/// The first token of every document of a shard, ascending, the first 0.
-/// Throws tessera::Error where its index says otherwise.
+/// Returns the first token of every document of a shard. Throws tessera::Error
+/// unless the index begins at 0 and ascends.
 std::vector<int64_t> readDocumentIndex(const RandomFile &file,
                                        const TokenLayout &layout);
 

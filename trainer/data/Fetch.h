@@ -1,4 +1,4 @@
-// trainer/data/Fetch.h - files of a list, from the network or a mirror.
+// trainer/data/Fetch.h - downloads the files of a list.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

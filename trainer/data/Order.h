@@ -1,4 +1,4 @@
-// trainer/data/Order.h - which window of the data comes when.
+// trainer/data/Order.h - the order of the windows of the data.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

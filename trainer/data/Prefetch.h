@@ -1,4 +1,4 @@
-// trainer/data/Prefetch.h - a thread that makes things before they are wanted.
+// trainer/data/Prefetch.h - a thread that computes results in advance.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,10 +17,10 @@
 
 namespace tessera::trainer {
 
-/// Calls `make` in a thread of its own, in order, and keeps up to `depth`
-/// results. What `make` throws is thrown by the next() that would have had the
-/// result, and by every one after it. `make` owns what it uses: when it does
-/// not come back in time the thread is left behind.
+/// Calls `make` repeatedly in a thread and queues up to `depth` results. If
+/// `make` throws, the next() of that result and every later one rethrow the
+/// exception. `make` must own its data, because the destructor detaches a
+/// thread whose last result was late.
 template <typename T>
 class Prefetch {
 public:
@@ -43,7 +43,7 @@ public:
   Prefetch(const Prefetch &) = delete;
   Prefetch &operator=(const Prefetch &) = delete;
 
-  /// The next result; nothing when it is not there after `wait`.
+  /// Returns the next result; nullopt if it is not ready after `wait`.
   std::optional<T> next(std::chrono::duration<double> wait) {
     std::unique_lock lock(state->mutex);
     const bool there = state->changed.wait_for(
@@ -66,12 +66,12 @@ private:
     std::deque<T> ready;
     std::exception_ptr failure;
     bool stopping = false;
-    bool late = false; ///< The last result did not come in time.
+    bool late = false; ///< True if the last next() timed out.
   };
 
   static void work(std::shared_ptr<State> state, std::function<T()> make,
                    size_t depth) {
-    // Signals are for the thread that trains, whose stack they show.
+    // The training thread must receive signals, because reports show its stack.
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);

@@ -1,4 +1,4 @@
-// trainer/data/RandomFile.h - a file that is read in pieces, anywhere.
+// trainer/data/RandomFile.h - a file with random read access.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace tessera::trainer {
 
-/// Read with pread and not mapped: a file that is cut short while a run reads
-/// it is an error then, and not the end of the process.
+/// Reads with pread instead of mmap. So truncation of the file during a run
+/// causes an error and not SIGBUS.
 class RandomFile {
 public:
   /// Throws tessera::Error when it is not a regular file that can be read.
@@ -20,8 +20,8 @@ public:
   const std::string &path() const { return name; }
   int64_t size() const { return bytes; } ///< In bytes, when it was opened.
 
-  /// Bytes offset .. offset+count-1. Throws tessera::Error when they cannot be
-  /// read. May be called from several threads.
+  /// Reads bytes offset .. offset+count-1. Throws tessera::Error if that fails.
+  /// Thread-safe.
   void read(int64_t offset, int64_t count, void *out) const;
   std::string read(int64_t offset, int64_t count) const;
 

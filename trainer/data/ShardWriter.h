@@ -1,4 +1,4 @@
-// trainer/data/ShardWriter.h - documents into shards of tokens.
+// trainer/data/ShardWriter.h - writes documents to shards of tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,11 +23,11 @@ struct TokenKind {
   int64_t end = 256; ///< Before each document.
 };
 
-/// Writes FOLDER/NAME_000000.bin and so on, each with its name only when it is
-/// whole and on the disk. A document lies in one shard, however long it is.
+/// Writes FOLDER/NAME_000000.bin and so on. A file gets its name when it is
+/// complete and on disk. A shard contains complete documents of any length.
 class ShardWriter {
 public:
-  /// A shard is ended after the document that makes it `shardTokens` long.
+  /// Ends a shard after the document with which it reaches `shardTokens`.
   ShardWriter(std::filesystem::path folder, std::string name,
               int64_t shardTokens, TokenKind kind = {});
   ~ShardWriter(); ///< Removes what is not finished.

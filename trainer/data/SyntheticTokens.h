@@ -1,4 +1,4 @@
-// trainer/data/SyntheticTokens.h - tokens that are computed, for trials without
+// trainer/data/SyntheticTokens.h - computes synthetic tokens for runs without
 // data.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

@@ -16,13 +16,13 @@ enum class TokenFormat {
   Shard, ///< Ours, below.
 };
 
-/// Where the tokens of a file are, and what is known of them.
+/// The position and format of a file's tokens, and the header's metadata.
 ///
 /// Our shards: "TSRTOK01", a JSON object padded with blanks up to byte 1024,
 /// the tokens (little-endian), then for every document the number of its first
 /// token as uint64. The object has version, dtype (u16 or u32), vocabulary,
 /// tokenizer, end (the token before each document, -1: none), tokens,
-/// text_bytes, documents, and sha256 of all behind byte 1024.
+/// text_bytes, documents, and sha256 of all bytes from offset 1024 on.
 struct TokenLayout {
   TokenFormat format = TokenFormat::Text;
   int width = 1; ///< Bytes of a token.
@@ -44,7 +44,7 @@ constexpr int64_t shardHeaderBytes = 1024;
 TokenLayout readLayout(std::string_view head, int64_t size,
                        const std::string &name);
 
-/// The 1024 bytes that stand before the tokens of a shard.
+/// Returns the header of a shard, 1024 bytes.
 std::string shardHeader(const TokenLayout &layout);
 
 const char *formatName(TokenFormat format);

@@ -17,7 +17,7 @@ namespace tessera::trainer {
 struct TokenBatch {
   std::vector<int64_t> inputs;
   std::vector<int64_t> targets; ///< noTarget where none is known.
-  /// cu_seqlens of the sequences that lie in the rows; empty: each row is one.
+  /// cu_seqlens of the sequences in the rows; empty: each row is a sequence.
   std::vector<int32_t> starts;
   /// Values of the sequences (trainer/data/SequenceValues.h): those of the
   /// first source, then those of the next.
@@ -46,7 +46,8 @@ public:
   /// they cannot be read, or not within data.timeout.
   TokenBatch next();
 
-  /// Windows that all processes have been given: where a resumed run begins.
+  /// Returns the number of windows that all processes have received, from which
+  /// a resumed run continues.
   int64_t state() const { return position; }
 
   /// First token, of all to train on, of window number `index`.

@@ -52,7 +52,7 @@ public:
   /// stands before each does (the whole file is read), other files are one
   /// document each. Throws tessera::Error for an index that is damaged.
   std::vector<Document> documents() const;
-  /// The token before each document; -1: there is none.
+  /// Returns the token before each document; -1 if there is none.
   int64_t endToken() const { return end; }
 
 private:

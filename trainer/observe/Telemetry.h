@@ -47,8 +47,8 @@ std::string isoTime(double seconds);
 /// "1h02m", "4m07s", "12s".
 std::string duration(double seconds);
 
-/// Writes to standard error. A terminal or reader that has gone is not an
-/// error: a run outlives whoever watched it.
+/// Writes to standard error. Ignores errors, because a run continues without a
+/// terminal or reader.
 void writeLog(std::string_view text);
 void logLine(const std::string &text);
 

@@ -1,5 +1,4 @@
-// trainer/optim/UpdateGuard.h - which updates are left out because they would
-// harm.
+// trainer/optim/UpdateGuard.h - decides which updates to skip as harmful.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

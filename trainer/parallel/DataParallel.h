@@ -1,5 +1,4 @@
-// trainer/parallel/DataParallel.h - what the processes of a run tell each
-// other.
+// trainer/parallel/DataParallel.h - communication between a run's processes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,5 +1,5 @@
-// trainer/parallel/World.h - the processes of a run, as whoever started them
-// says.
+// trainer/parallel/World.h - rank, size and rendezvous of a run's processes,
+// from the launcher's variables.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

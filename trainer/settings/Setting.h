@@ -46,7 +46,7 @@ struct Setting {
   double low = 0, high = 0; ///< Of numbers, both included.
   AtResume atResume = AtResume::Keep;
   std::function<Field(Config &)> field;
-  /// For a key without a feature: the values that have the same meaning here.
+  /// For a key without a feature: the values that do not require the feature.
   std::vector<std::string> accepted;
 
   bool absent() const { return !accepted.empty() || !field; }
