@@ -1,4 +1,4 @@
-// trainer/generate/DrawToken.h - one token out of a distribution.
+// trainer/generate/DrawToken.h - samples a token from logits.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

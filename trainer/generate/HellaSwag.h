@@ -1,4 +1,4 @@
-// trainer/generate/HellaSwag.h - which ending a model finds the likeliest.
+// trainer/generate/HellaSwag.h - scores a model on multiple-choice examples.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,5 +1,5 @@
-// trainer/generate/Needle.h - whether a model finds what stands far back in its
-// text.
+// trainer/generate/Needle.h - tests whether a model retrieves a value from far
+// back in its text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

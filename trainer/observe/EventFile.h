@@ -31,7 +31,8 @@ public:
   EventFile(std::string folder, int64_t firstStep);
 
   using Scalars = std::vector<std::pair<std::string, double>>;
-  /// Whether they are written; what cannot be is lost, errno says why.
+  /// Writes scalars. Returns false if that fails; they are lost then, and errno
+  /// has the reason.
   bool add(int64_t step, const Scalars &scalars);
 
 private:

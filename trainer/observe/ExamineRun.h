@@ -1,5 +1,5 @@
-// trainer/observe/ExamineRun.h - whether a run does what it should, from its
-// files alone.
+// trainer/observe/ExamineRun.h - detects faults of a run from its files, for
+// `tessera watch`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,7 +10,7 @@ namespace tessera::trainer {
 
 /// The values are the exit codes of `tessera watch`.
 enum class RunFinding : int {
-  Fine = 0,         ///< Runs, or has made all its steps.
+  Fine = 0,         ///< The run makes progress or is finished.
   Stall = 3,        ///< No sign of life for too long.
   FlatLine = 4,     ///< Tokens per second are a tenth of what they were.
   NotFinite = 5,    ///< Losses or gradients that are not finite.

@@ -1,5 +1,5 @@
-// trainer/observe/ProcessorPeak.h - what the processor can do, as MFU's
-// measure.
+// trainer/observe/ProcessorPeak.h - measures the CPU's peak rate and computes
+// MFU.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -18,7 +18,7 @@
 
 namespace tessera::trainer {
 
-/// What one optimizer step is logged with.
+/// The logged values of one optimizer step.
 struct StepRecord {
   int64_t step = 0, steps = 0; ///< Done so far, and in all.
   double bits = 0, gradientNorm = 0, learningRate = 0;
@@ -67,7 +67,7 @@ public:
   /// A record that cannot be written is kept and tried again with the next
   /// one; that is said once, and once when it is over.
   void record(const nlohmann::json &json);
-  /// A line of text that stays.
+  /// Prints a line of text, which the progress line does not overwrite.
   void say(const std::string &text);
 
 private:

@@ -45,7 +45,7 @@ public:
   /// A phase begins, where the one before ends, the first with its step: phases
   /// add up to steps. `name` is a literal.
   void phase(const char *name, Clock::time_point now = Clock::now());
-  /// The step and its last phase are over.
+  /// Ends the step and its last phase.
   void endStep(Clock::time_point now = Clock::now());
   /// Writes what there is, and observes nothing any more. Returns a line about
   /// the file, or about why it could not be written; empty: there was nothing.

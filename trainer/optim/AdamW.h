@@ -18,7 +18,7 @@ struct Config;
 /// gradient they get must not fight a pull towards zero.
 bool decays(const models::Parameter &parameter);
 
-/// The type of elements of that precision.
+/// Returns the element type of a precision.
 at::ScalarType computeType(Precision precision);
 
 /// The equal part of the optimizer's state that this process keeps and updates
@@ -50,13 +50,14 @@ public:
   /// called after each micro-batch, so that sums of rounded gradients are not
   /// rounded themselves.
   void gather();
-  /// The same of one parameter.
+  /// Does the same for one parameter.
   void gather(size_t parameter);
-  /// The elements of gradients() that belong to a parameter, from and to.
+  /// Returns the range [first, last) of a parameter's elements in gradients().
   std::pair<int64_t, int64_t> rangeOf(size_t parameter) const;
-  /// All fp32 gradients, after gather(): [n].
+  /// Returns all fp32 gradients, [n]; complete after gather().
   at::Tensor &gradients() { return gradient; }
-  /// That of all gradients, fp64 [] on their device; nothing waits for it.
+  /// Returns the norm of all gradients, fp64 [] on their device, without a
+  /// synchronization.
   at::Tensor norm();
   /// Divides the gradients by `lossScale`, which the loss was multiplied by,
   /// and scales them so that their common norm is at most config.clip; returns
@@ -79,7 +80,7 @@ public:
   /// parameters; without one those of the only shard.
   std::vector<models::Parameter> weights(const OptimizerState &whole) const;
   std::vector<models::Parameter> weights() const { return weights(own()); }
-  /// Moments and step counts, named after their parameters.
+  /// Returns moments and step counts, named after their parameters.
   std::vector<models::Parameter> state(const OptimizerState &whole) const;
   std::vector<models::Parameter> state() const { return state(own()); }
   /// Hands weights of own() that were written from outside to the model.

@@ -1,5 +1,4 @@
-// trainer/optim/LossScale.h - the factor that keeps fp16 gradients in fp16's
-// range.
+// trainer/optim/LossScale.h - dynamic loss scaling for fp16 gradients.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

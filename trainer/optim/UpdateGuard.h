@@ -40,7 +40,7 @@ constexpr size_t guardStart = 32;
 std::string judgeUpdate(const Config &config, UpdateHistory &history,
                         int64_t step, double loss, double norm);
 
-/// Whether more updates of the last guardWindow steps were bad than
+/// Returns true if more updates of the last guardWindow steps were bad than
 /// train.skip_budget allows.
 bool budgetSpent(const Config &config, const UpdateHistory &history);
 

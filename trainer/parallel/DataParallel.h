@@ -40,7 +40,7 @@ public:
   /// be touched until finishAverages(). May be called from autograd's threads,
   /// one at a time.
   void beginAverage(const at::Tensor &values);
-  /// Waits for all that were started.
+  /// Waits for all averages that beginAverage() has started.
   void finishAverages();
   /// `whole` [size * n], of which each process has its own n elements in place
   /// (those from rank * n): gets those of all.
@@ -48,13 +48,13 @@ public:
   /// The parts [n] of all processes in the first one's `whole` [size * n]; the
   /// others' is not looked at.
   void gather(const at::Tensor &part, const at::Tensor &whole);
-  /// The reverse.
+  /// Does the reverse of gather().
   void scatter(const at::Tensor &whole, const at::Tensor &part);
-  /// Sums over the processes.
+  /// Returns the elementwise sums over the processes.
   std::vector<double> sum(const std::vector<double> &values);
-  /// Waits until all are here.
+  /// Waits until all processes have called wait() (a barrier).
   void wait() { sum({0}); }
-  /// What the first process has.
+  /// Broadcasts the first process's value.
   std::string fromFirst(const std::string &text);
   void fromFirst(at::Tensor &values);
 

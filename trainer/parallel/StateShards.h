@@ -1,4 +1,4 @@
-// trainer/parallel/StateShards.h - the optimizer's state, kept in parts by the
+// trainer/parallel/StateShards.h - shards the optimizer's state over the
 // processes of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// trainer/tokenizer/Tokenizer.h - text to numbers of tokens and back.
+// trainer/tokenizer/Tokenizer.h - encodes text as token ids and decodes them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,5 +1,5 @@
 // trainer/tokenizer/Vocabulary.h - tokens and merges of a byte-pair encoding,
-// read from files that others wrote.
+// read from GPT-2's and tiktoken's files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

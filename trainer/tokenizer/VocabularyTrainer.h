@@ -1,4 +1,4 @@
-// trainer/tokenizer/VocabularyTrainer.h - a vocabulary made from text.
+// trainer/tokenizer/VocabularyTrainer.h - learns a vocabulary from text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

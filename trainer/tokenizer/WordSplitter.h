@@ -1,5 +1,5 @@
-// trainer/tokenizer/WordSplitter.h - text into the words that merges stay
-// inside.
+// trainer/tokenizer/WordSplitter.h - splits text into words, within which the
+// tokenizer merges.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
