@@ -33,7 +33,7 @@ private:
                 const Packing &packing, PatternInputs &to) const;
 
   /// Return the sink [Hq], and the numbers [Hq] that `modify` reads; undefined
-  /// if the pattern has none.
+  /// if the pattern does not use it.
   at::Tensor sink() const;
   at::Tensor number() const;
 

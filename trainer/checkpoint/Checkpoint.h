@@ -55,7 +55,7 @@ struct FoundCheckpoint {
 
 using Say = std::function<void(const std::string &)>; ///< Takes a line.
 
-/// Returns the newest intact checkpoint; nullopt if there is no checkpoint.
+/// Returns the newest intact checkpoint; nullopt if the run lacks one.
 /// Reports damaged ones; throws tessera::Error if all are damaged.
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
                                               const Say &say);

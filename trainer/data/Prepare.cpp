@@ -88,7 +88,7 @@ private:
     return {tokenizer->name(), tokenizer->size(), tokenizer->endToken()};
   }
 
-  /// The first `size` bytes of what is not encoded yet.
+  /// Returns the first `size` bytes that are not encoded yet.
   void encode(size_t size) {
     tokens.clear();
     tokenizer->encode(std::string_view(rest).substr(0, size), tokens);

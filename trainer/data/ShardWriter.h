@@ -30,7 +30,7 @@ public:
   /// Ends a shard after the document with which it reaches `shardTokens`.
   ShardWriter(std::filesystem::path folder, std::string name,
               int64_t shardTokens, TokenKind kind = {});
-  ~ShardWriter(); ///< Removes what is not finished.
+  ~ShardWriter(); ///< Removes an unfinished shard.
   ShardWriter(const ShardWriter &) = delete;
   ShardWriter &operator=(const ShardWriter &) = delete;
 

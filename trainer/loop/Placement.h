@@ -13,8 +13,8 @@ namespace tessera::trainer {
 /// TESSERA_DEVICE=cuda, else the CPU (TESSERA_DEVICE can then select a
 /// simulated GPU for kernels). Each process of a machine gets a different GPU,
 /// which becomes torch's current one. Loads torch's CUDA library for a GPU.
-/// Throws tessera::Error if there is no GPU, or if TESSERA_DEVICE contradicts
-/// the settings.
+/// Throws tessera::Error if the GPU is missing, or if TESSERA_DEVICE
+/// contradicts the settings.
 c10::Device placementOf(const Config &config, const World &world = {});
 
 /// If runtime.nccl_pcie is set, sets NCCL_ALGO, NCCL_PROTO and NCCL_IB_DISABLE
