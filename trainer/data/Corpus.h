@@ -20,7 +20,7 @@ struct Corpus {
   bool heldOutFiles = false; ///< True if the names of files divide the data.
   /// The documents packed in rows, with data.packing=best_fit; else null.
   std::shared_ptr<const PackedRows> trainingRows, heldOutRows;
-  /// Identifies the data: the SHA-256 of all tokens. For data too long to read
+  /// Identifies the data: the SHA-256 of all data. For data too long to read
   /// at every start: "sampled:" and the SHA-256 of samples.
   std::string hash;
   int64_t vocabulary = 256;

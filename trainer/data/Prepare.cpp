@@ -88,7 +88,7 @@ private:
     return {tokenizer->name(), tokenizer->size(), tokenizer->endToken()};
   }
 
-  /// Returns the first `size` bytes that are not encoded yet.
+  /// Encodes the first `size` bytes that are not encoded yet.
   void encode(size_t size) {
     tokens.clear();
     tokenizer->encode(std::string_view(rest).substr(0, size), tokens);
