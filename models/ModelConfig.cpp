@@ -60,7 +60,8 @@ void validateGeometry(const NsaGeometry &g) {
                 "raise nsa.n_sel, or set it to 0 to turn selection off");
 }
 
-/// Throws if the only branch, or the branch that the gates force, has no keys.
+/// Throws if no branch is used, or if nsa.force_gate names an unused branch.
+/// A branch without keys counts as unused.
 void validateBranches(const ModelConfig &c) {
   const bool used[] = {c.useCompressed,
                        c.useSelected && c.nsa.selectedBlocks > 0,
