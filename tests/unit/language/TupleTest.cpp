@@ -285,7 +285,7 @@ TEST(FunctionArguments, HaveMessages) {
   EXPECT_TRUE(message("act", "missing.py")
                   .starts_with("the function `act` is passed from "
                                "`missing.py`, and that kernel file does not "
-                               "file"));
+                               "exist"));
   EXPECT_EQ(message("atc", "a.py"), "dir/a.py has no function `atc` HINT did "
                                     "you mean `act`?");
   EXPECT_TRUE(

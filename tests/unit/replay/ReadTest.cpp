@@ -135,7 +135,7 @@ TEST(Case, MistakesNameTheNearest) {
     EXPECT_NE(got.find(mistake.part), std::string::npos)
         << mistake.from << " -> " << mistake.to << ": " << got;
   }
-  EXPECT_NE(failure("[]").find("no JSON object"), std::string::npos);
+  EXPECT_NE(failure("[]").find("not a JSON object"), std::string::npos);
   EXPECT_NE(failure("{").find("not valid JSON"), std::string::npos);
 }
 
@@ -182,8 +182,8 @@ TEST(Safetensors, DamageIsTold) {
   const struct {
     std::string header, part;
   } table[] = {
-      {"{", "no JSON"},
-      {"[]", "no JSON object"},
+      {"{", "not JSON"},
+      {"[]", "not a JSON object"},
       {R"({"a": 3})", "lacks dtype"},
       {R"({"a": {"dtype": "F32", "shape": [4]}})", "lacks dtype"},
       {R"({"a": {"dtype": "F33", "shape": [4], "data_offsets": [0, 16]}})",

@@ -150,28 +150,28 @@ TEST(TuneTable, ErrorsSayWhereAndWhatToDo) {
   EXPECT_TRUE(contains(withInstead("us: 812.4", "us: nan"),
                        "t.yaml:17:14: this is not a finite number"));
   EXPECT_TRUE(contains(withInstead("us: 812.4", "us: 1e999"), "finite"));
-  EXPECT_TRUE(contains(withInstead("us: 812.4", "us: -1"), "no time"));
-  EXPECT_TRUE(contains(withInstead("us: 812.4", "us: 0"), "no time"));
+  EXPECT_TRUE(contains(withInstead("us: 812.4", "us: -1"), "not a time"));
+  EXPECT_TRUE(contains(withInstead("us: 812.4", "us: 0"), "not a time"));
   EXPECT_TRUE(contains(withInstead("us: 812.4", "us: 12us"), "finite number"));
   EXPECT_TRUE(contains(withInstead("spread: 0.013", "spraed: 0.013"),
                        "did you mean `spread`?"));
-  EXPECT_TRUE(
-      contains(withInstead("sequence: 4096", "sequence: 4095"), "no bucket"));
+  EXPECT_TRUE(contains(withInstead("sequence: 4096", "sequence: 4095"),
+                       "not a bucket"));
   EXPECT_TRUE(contains(withInstead("sequence: 4096", "sequence: 0x1000"),
-                       "no whole number"));
+                       "not a whole number"));
   EXPECT_TRUE(
       contains(withInstead("  sequence: 4096\n", ""), "`sequence` is missing"));
   EXPECT_TRUE(
-      contains(withInstead("[bf16", "[bfloat16"), "no type of elements"));
-  EXPECT_TRUE(contains(withInstead("[bf16, none, i32]", "bf16"), "no list"));
+      contains(withInstead("[bf16", "[bfloat16"), "not a type of elements"));
+  EXPECT_TRUE(contains(withInstead("[bf16, none, i32]", "bf16"), "not a list"));
   EXPECT_TRUE(
       contains(withInstead("D: 64", "D: 64, D: 64"), "`D` is there twice"));
   EXPECT_TRUE(contains(withInstead("{BM: 64", "{D: 64"),
                        "both given by the launch and chosen"));
   EXPECT_TRUE(
       contains(withInstead("{BM: 64", "{num_warps: 0"), "num_warps is 0"));
-  EXPECT_TRUE(contains(withInstead("0123456789abcdef0", "0"), "no hash"));
-  EXPECT_TRUE(contains(withInstead("2026-11-22", "22.11.2026"), "no date"));
+  EXPECT_TRUE(contains(withInstead("0123456789abcdef0", "0"), "not a hash"));
+  EXPECT_TRUE(contains(withInstead("2026-11-22", "22.11.2026"), "not a date"));
   EXPECT_TRUE(contains(withInstead("py:select_fwd", "py"), "names no kernel"));
   EXPECT_TRUE(contains(withInstead("tessera_tuning: 1", "tessera_tuning: 2"),
                        "version 2; this build reads 1"));
@@ -182,7 +182,7 @@ TEST(TuneTable, ErrorsSayWhereAndWhatToDo) {
                        "no `made2`"));
   EXPECT_TRUE(contains(withInstead("entries:\n", "entries: []\n---\n"), "YAML"))
       << withInstead("entries:\n", "entries: []\n---\n");
-  EXPECT_TRUE(contains(withInstead("b40fb21", "\"\\e[31m\""), "no line of"));
+  EXPECT_TRUE(contains(withInstead("b40fb21", "\"\\e[31m\""), "not a line of"));
   EXPECT_TRUE(contains(refusal([] { parseTable("", "t.yaml"); }), "t.yaml"));
   // For yaml-cpp, documents without end.
   EXPECT_TRUE(contains(refusal([] { parseTable(", , \n", "t.yaml"); }),

@@ -82,7 +82,7 @@ TEST(PackFile, NoDamageIsOverlooked) {
   expectHas(failureOf(bytes.substr(0, 40)), "is cut");
   expectHas(failureOf(bytes.substr(0, bytes.size() - 1)), "is cut");
   expectHas(failureOf(bytes + "x"), "too long");
-  expectHas(failureOf("{}"), "no pack of tessera");
+  expectHas(failureOf("{}"), "not a pack of tessera");
   const PackIndex good = decodePack(bytes, "run.tpack");
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string changed = bytes;

@@ -93,7 +93,7 @@ TEST(Corpus, RefusesWhatIsMissingEmptyOrTiny) {
   EXPECT_NE(tiny.find("179 bytes"), std::string::npos);
   EXPECT_NE(tiny.find("needs 180"), std::string::npos);
   EXPECT_EQ(refusal(configFor(folder.write("ok", counting(180)))), "accepted");
-  EXPECT_NE(refusal(configFor("/dev/null")).find("no regular file"),
+  EXPECT_NE(refusal(configFor("/dev/null")).find("not a regular file"),
             std::string::npos);
 }
 

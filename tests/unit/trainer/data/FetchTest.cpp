@@ -116,10 +116,10 @@ TEST_F(Fetch, WrongFilesAreRefusedAndNothingIsLost) {
   EXPECT_EQ(got("a.bin"), "mine");
 
   expectHas(refused(address("none.bin")), "cannot read");
-  expectHas(refused("b.bin"), "no URL and no path\nHINT: --mirror");
+  expectHas(refused("b.bin"), "neither a URL nor a path\nHINT: --mirror");
   expectHas(refused("https://host/"), "no name of a file");
   expectHas(refused("https://host/.."), "no name of a file");
-  expectHas(refused("https://host/x 1234"), "no address with a SHA-256");
+  expectHas(refused("https://host/x 1234"), "not an address with a SHA-256");
   expectHas(refused("https://h/x?a=1\nhttps://g/x"), "x comes from");
   expectHas(refused("# nothing"), "has no addresses");
 

@@ -64,7 +64,7 @@ TEST(TokenFile, ADamagedShardIsRefused) {
     text.resize(1024, ' ');
     return refusal(text, shardSize);
   };
-  EXPECT_NE(changed("{", "[").find("no JSON object"), std::string::npos);
+  EXPECT_NE(changed("{", "[").find("not a JSON object"), std::string::npos);
   EXPECT_NE(changed("\"u16\"", "\"f16\"").find("f16"), std::string::npos);
   EXPECT_NE(changed("\"tokens\":10", "\"tokens\":-1").find("'tokens'"),
             std::string::npos);

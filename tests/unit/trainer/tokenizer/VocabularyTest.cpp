@@ -118,8 +118,8 @@ TEST(Vocabulary, RanksThatAreDamagedAreRefused) {
   names("eHl6", "ranks:600: a line of ranks");
   names("eHl6 x", "ranks:600: a line of ranks");
   names("eHl6 599 1", "ranks:600: a line of ranks");
-  names("eHl 599", "no base64");
-  names("e_l6 599", "no base64");
+  names("eHl 599", "not base64");
+  names("e_l6 599", "not base64");
   names("eHl6 3", "the number 3 is given twice");
   names("YQ== 599", "a token is given twice");
   names(" 599", "token 599 is empty");
