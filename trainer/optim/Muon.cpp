@@ -85,8 +85,9 @@ void muonStep(const std::vector<MuonParameter> &parameters, double rate,
   // fp16 would not hold the powers of small values.
   const at::ScalarType type =
       config.precision == Precision::Fp32 ? at::kFloat : at::kBFloat16;
-  // Bounds the temporary memory: about five times these elements.
-  constexpr int64_t most = int64_t{4} << 20;
+  // Elements of a group of several matrices. The update needs about five times
+  // their memory, which the memory plan leaves out.
+  constexpr int64_t most = int64_t{1} << 15;
   Group group;
   for (const MuonParameter &p : parameters) {
     p.momentum.lerp_(p.gradient, 1 - config.muonMomentum);
@@ -97,11 +98,11 @@ void muonStep(const std::vector<MuonParameter> &parameters, double rate,
       stacked.push_back(p.weight.size(0));
     int64_t first = 0;
     for (const int64_t rows : stacked) {
+      if (group.elements + rows * p.weight.size(1) > most)
+        group.update(rate, type);
       group.add(p.weight.narrow(0, first, rows), ahead.narrow(0, first, rows));
       first += rows;
     }
-    if (group.elements >= most)
-      group.update(rate, type);
   }
   group.update(rate, type);
 }
