@@ -6,6 +6,7 @@
 
 #include "support/Safetensors.h"
 
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -118,6 +119,17 @@ protected:
   }
   std::string log(const std::string &out) {
     return readFile(folder.file(out + ".log"));
+  }
+  /// Starts two processes that train until a signal, and finds them.
+  Process startEndless(const std::string &out, std::array<pid_t, 2> &pids) {
+    Process launcher =
+        startRanks(out, {"train.batch_size=4", "train.steps=100000",
+                         "train.save_every=5", "train.log_every=1000"});
+    for (int rank = 0; rank < 2; ++rank) {
+      pids[size_t(rank)] = childOf(launcher.pid(), rank);
+      EXPECT_GT(pids[size_t(rank)], 0) << log(out);
+    }
+    return launcher;
   }
 };
 
@@ -386,40 +398,34 @@ TEST_F(Ranks, OneIsKilledTheOtherSaysSoAndOneOrTwoGoOn) {
   }
 }
 
-// Processes that get different signals end with one of them.
+// Processes that get different signals end with one of them. One process may
+// learn of the other's signal before its own counts, so one run is not enough.
 TEST_F(Ranks, DifferentSignalsGiveOneExitStatus) {
-  Process launcher =
-      startRanks("signals", {"train.batch_size=4", "train.steps=100000",
-                             "train.save_every=5", "train.log_every=1000"});
-  const pid_t first = childOf(launcher.pid(), 0),
-              second = childOf(launcher.pid(), 1);
-  ASSERT_GT(first, 0) << log("signals");
-  ASSERT_GT(second, 0) << log("signals");
-  // Both signals arrive before either process continues.
-  for (const pid_t pid : {first, second})
-    kill(pid, SIGSTOP);
-  kill(first, SIGINT);
-  kill(second, SIGTERM);
-  for (const pid_t pid : {first, second})
-    kill(pid, SIGCONT);
-  const auto ended = launcher.wait(60s);
-  ASSERT_TRUE(ended.has_value());
-  EXPECT_TRUE(ended->code == 128 + SIGTERM || ended->code == 128 + SIGINT)
-      << ended->text();
+  for (const std::string out : {"first", "second", "third", "fourth"}) {
+    std::array<pid_t, 2> pids{};
+    Process launcher = startEndless(out, pids);
+    ASSERT_FALSE(HasFailure());
+    for (const pid_t pid : pids)
+      kill(pid, SIGSTOP);
+    kill(pids[0], SIGINT);
+    kill(pids[1], SIGTERM);
+    for (const pid_t pid : pids)
+      kill(pid, SIGCONT);
+    const auto ended = launcher.wait(60s);
+    ASSERT_TRUE(ended.has_value());
+    EXPECT_TRUE(ended->code == 128 + SIGTERM || ended->code == 128 + SIGINT)
+        << ended->text();
+  }
 }
 
 // The launcher is killed: no process of the run stays.
 TEST_F(Ranks, TheyEndWithTheirLauncher) {
-  Process launcher =
-      startRanks("orphans", {"train.batch_size=4", "train.steps=100000",
-                             "train.save_every=5", "train.log_every=1000"});
-  const pid_t first = childOf(launcher.pid(), 0),
-              second = childOf(launcher.pid(), 1);
-  ASSERT_GT(first, 0) << log("orphans");
-  ASSERT_GT(second, 0) << log("orphans");
+  std::array<pid_t, 2> pids{};
+  Process launcher = startEndless("orphans", pids);
+  ASSERT_FALSE(HasFailure());
   ASSERT_EQ(kill(launcher.pid(), SIGKILL), 0);
   launcher.wait();
-  for (const pid_t pid : {first, second}) {
+  for (const pid_t pid : pids) {
     bool there = true;
     for (int i = 0; i < 400 && there; ++i) {
       // No process may have reaped it here: a zombie has ended, too.

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <set>
 
 using namespace tessera;
@@ -141,6 +142,27 @@ TEST(Muon, FollowsTheFormulaOfEachMatrix) {
     for (size_t r = 0; r < got.size(); ++r)
       for (size_t k = 0; k < got[r].size(); ++k)
         EXPECT_NEAR(got[r][k], weights[i][r][k], 2e-6) << all[i].name;
+  }
+}
+
+// A step over several groups of matrices is the step of each parameter alone.
+TEST(Muon, GroupsDoNotMixParameters) {
+  const Config c = muonConfig();
+  at::manual_seed(5);
+  std::vector<MuonParameter> together, alone;
+  for (const std::vector<int64_t> &stacked :
+       {std::vector<int64_t>{150}, {150, 30}, {40}, {200}, {20}}) {
+    const int64_t rows = std::accumulate(stacked.begin(), stacked.end(), 0);
+    together.push_back({at::randn({rows, 150}), at::randn({rows, 150}),
+                        at::randn({rows, 150}), stacked});
+    alone.push_back({together.back().weight.clone(), together.back().gradient,
+                     together.back().momentum.clone(), stacked});
+  }
+  muonStep(together, 0.02, c);
+  for (size_t i = 0; i < alone.size(); ++i) {
+    muonStep({alone[i]}, 0.02, c);
+    EXPECT_TRUE(at::equal(together[i].weight, alone[i].weight)) << i;
+    EXPECT_TRUE(at::equal(together[i].momentum, alone[i].momentum)) << i;
   }
 }
 
