@@ -8,7 +8,7 @@
 namespace tessera::tools {
 
 // Return the text of tools/templates/pattern.py, kernel.py and kernel_test.py,
-// with the placeholder NAME for the pattern or kernel.
+// in which NAME represents the name of the pattern or kernel.
 std::string patternTemplate();
 std::string kernelTemplate();
 std::string kernelTestTemplate();

@@ -45,7 +45,7 @@ std::string htmlPage(const PageParts &parts, const Json &data) {
       {"BODY", parts.body},
       {"DATA", scriptJson(data)},
       {"SCRIPT", parts.script}};
-  // Every second part of the frame is the name of a placeholder.
+  // Every second part of the frame is the name of the text to insert.
   std::istringstream frame(pageFrame());
   std::string result;
   bool isName = false;

@@ -73,11 +73,10 @@ last one counts. `tessera train --dry-run` and `tessera config` print each
 with the place it comes from. A key that is not here, or twice in a file, is an
 error with its line.
 
-The names are those of nsa-vibe whose files are to go on working; other
-names with the same meaning stand beside them. *May change* says what a run does
-that goes on from a checkpoint made with another value: `no` refuses, `with a
-line` goes on and says so; of these, a value that was not given is taken from the
-checkpoint.
+The names are those of nsa-vibe, so that its files remain valid; *other names*
+have the same meaning. *May change* describes a resume from a checkpoint that has
+another value: `no` refuses it, `with a line` prints a line and continues, or
+takes a value that was not given from the checkpoint.
 
 | key | takes | default | meaning | other names | may change |
 |---|---|---|---|---|---|

@@ -12,8 +12,8 @@
 
 namespace tessera::trainer {
 
-/// A word that a setting accepts. The word of a feature that is not implemented
-/// has the message that refuses it.
+/// A word that a setting accepts. A word that only nsa-vibe supports has
+/// the message that refuses it.
 struct Choice {
   std::string name;
   int value = 0;
@@ -62,8 +62,8 @@ const Setting *findSetting(const std::string &name);
 const Setting *findTwin(const std::string &variable);
 
 /// Sets a value from the text of YAML or of a command line. Throws
-/// tessera::Error with the key for a value that is invalid, out of range, or of
-/// a feature that is not implemented.
+/// tessera::Error with the key for a value that is invalid, out of range, or
+/// supported by nsa-vibe only.
 void setValue(const Setting &setting, Config &config, const std::string &text);
 /// Returns the value as text that setValue() accepts.
 std::string valueText(const Setting &setting, const Config &config);
