@@ -20,6 +20,7 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 @triton.jit(do_not_specialize=["T", "shares"])
 def dense_bwd(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, dk: Rows, dv: Rows, CU, scale, T, shares,
               G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """dq of one share of the queries of a KV head of a sequence, and what that share contributes to dk and dv."""
+    """Computes dq of every `shares`-th tile of queries of a sequence and KV head, and what these queries add to dk and dv. Computes each
+    score once."""
     backward(q, k, v, do, lse, delta, dq, dk, dv, None, None, None, None, CU, T, shares, scale,
              Pattern((0,), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, 0, E, EP, BM, BN), 0)

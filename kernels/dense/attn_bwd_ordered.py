@@ -22,6 +22,10 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 def dense_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, dk: Rows, dv: Rows, CU, TICKET, ADDED, scale,
                       nseq, tiles, G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                       BM: tl.constexpr, BN: tl.constexpr):
-    """dk and dv of one tile of keys, and what it adds to dq / scale, fp32 [T, H*G, D]. TICKET and ADDED are the counters of Turns."""
+    """Computes dk and dv of one tile of keys, and adds this tile's part of dq / scale to dq, fp32 [T, Hq, D]. Takes 16-bit heads with DT =
+    0.
+
+    TICKET int32 [1] and ADDED int32 [Hkv, tiles], tiles >= tiles(T, BM // G), order the additions; both are 0 before and after a launch.
+    """
     backward_ordered(q, k, v, do, lse, delta, dq, dk, dv, CU, Turns(TICKET, ADDED, tiles), scale, nseq,
                      Pattern((0,), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)

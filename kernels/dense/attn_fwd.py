@@ -22,6 +22,6 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 @triton.jit(do_not_specialize=["nseq"])
 def dense_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, CU, scale, nseq, G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
               DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """One tile of (token, head) rows of one KV head."""
+    """Computes o and lse of one tile of (token, head) rows of one KV head."""
     forward(q, k, v, o, lse, None, None, CU, nseq, scale,
             Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)

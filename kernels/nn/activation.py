@@ -25,7 +25,11 @@ def sigmoid(x):
 # tessera: space(BC=[256, 512, 1024, 2048, 4096, 8192])
 @triton.jit(do_not_specialize=["n"])
 def activation_fwd(X, G, Y, n, KIND: tl.constexpr, BC: tl.constexpr):
-    """BC of n elements; KIND 0: max(x, 0)^2, 1: silu(x), 2: silu(g) * x. G is X but for KIND 2. fp32, rounded once. NaN gives NaN."""
+    """Computes BC of n contiguous elements in fp32 and rounds once. KIND 0: max(x, 0)^2, 1: silu(x), 2: silu(g) * x. Pass X as G for KIND 0
+    and 1. NaN gives NaN.
+
+    Grid: (cdiv(n, BC)).
+    """
     first = tl.program_id(0).to(tl.int64) * BC
     at = tl.arange(0, BC)
     live = at < tl.minimum(n - first, BC)
@@ -50,7 +54,10 @@ def activation_fwd(X, G, Y, n, KIND: tl.constexpr, BC: tl.constexpr):
 # tessera: space(BC=[256, 512, 1024, 2048, 4096, 8192])
 @triton.jit(do_not_specialize=["n"])
 def activation_bwd(DY, X, G, DX, DG, n, KIND: tl.constexpr, BC: tl.constexpr):
-    """DX, and DG for KIND 2, from DY and what the forward was given. Else G and DG are X and DX."""
+    """Computes DX, and DG for KIND 2, from DY and the inputs of activation_fwd. For KIND 0 and 1 pass X as G and DX as DG.
+
+    Grid: (cdiv(n, BC)).
+    """
     first = tl.program_id(0).to(tl.int64) * BC
     at = tl.arange(0, BC)
     live = at < tl.minimum(n - first, BC)

@@ -41,7 +41,8 @@ def logits_tile(H, W, rows, cols, sh, sw, D: tl.constexpr, BK: tl.constexpr, BM:
 @triton.jit(do_not_specialize=["N", "V", "span"])
 def linear_loss_fwd(H, W, TARGETS, STATE, N, V, span, sh, sw, D: tl.constexpr, BK: tl.constexpr, BM: tl.constexpr,
                     BN: tl.constexpr):
-    """BM rows and `span` columns of the logits H W^T: their maximum, the sum of exp(logit - maximum), and the target's logit."""
+    """Reduces BM rows and `span` columns of the logits H W^T, H [N, D], W [V, D]. STATE fp32 [3, splits, N], splits = cdiv(V, span), gets
+    the maximum, the sum of exp(logit - maximum), and the logit of TARGETS int64 [N]."""
     t0 = tl.program_id(0) * BM
     token0 = tl.program_id(0).to(tl.int64) * BM
     live = t0 + tl.arange(0, BM) < N
@@ -76,9 +77,10 @@ def linear_loss_fwd(H, W, TARGETS, STATE, N, V, span, sh, sw, D: tl.constexpr, B
 # tessera: grid(cdiv(N, BC))
 @triton.jit(do_not_specialize=["N", "V", "splits", "ignore"])
 def linear_loss_sum(STATE, TARGETS, LSE, LOSS, N, V, splits, ignore, BC: tl.constexpr):
-    """BC rows: lse and loss from what `splits` programs of linear_loss_fwd found, in ascending order of columns.
+    """Combines the `splits` parts of linear_loss_fwd of BC rows, in ascending order of columns: LSE and LOSS = lse - logit, fp32 [N].
 
-    A target that is `ignore` has the loss 0, another one outside of the columns has NaN."""
+    A target equal to `ignore` has the loss 0. Other targets outside 0 .. V-1 have the loss NaN.
+    """
     first = tl.program_id(0).to(tl.int64) * BC
     at = tl.arange(0, BC)
     live = at < tl.minimum(BC, N - tl.program_id(0) * BC)
@@ -121,9 +123,10 @@ def linear_loss_sum(STATE, TARGETS, LSE, LOSS, N, V, splits, ignore, BC: tl.cons
 @triton.jit(do_not_specialize=["N", "V", "ignore"])
 def linear_loss_bwd(H, W, TARGETS, LSE, GRAD, DL, N, V, ignore, sh, sw, sdl, D: tl.constexpr, BK: tl.constexpr,
                     BM: tl.constexpr, BN: tl.constexpr):
-    """A BM x BN tile of the logits' gradient, GRAD (exp(logit - lse) - [the target]), 0 in rows whose target is `ignore`.
+    """Computes a BM x BN tile of DL [N, V] = GRAD * (exp(logit - LSE) - [v == target]); rows whose target is `ignore` are 0.
 
-    Programs walk the rows of H first, so that those of W are found in a cache."""
+    Programs walk the rows of H first, so that the rows of W stay in a cache.
+    """
     tiles = tl.cdiv(N, BM)
     tile = tl.program_id(0) % tiles
     column = tl.program_id(0) // tiles

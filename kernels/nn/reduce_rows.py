@@ -11,7 +11,11 @@ import triton.language as tl
 # tessera: space(BC=[16, 32, 64, 128, 256, 512])
 @triton.jit(do_not_specialize=["rows", "cols"])
 def reduce_rows(PART, OUT, rows, cols, BC: tl.constexpr):
-    """BC columns; the second stage of a sum whose first stage left one row per program."""
+    """Sums BC columns of fp32 PART [rows, cols] over the rows, in order, to OUT [cols]. PART has one row for each program of the first
+    stage.
+
+    Grid: (cdiv(cols, BC)).
+    """
     c = tl.program_id(0) * BC + tl.arange(0, BC)
     live = c < cols
     row = PART

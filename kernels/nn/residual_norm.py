@@ -16,7 +16,8 @@ from kernels.tiles import load_rows
 # tessera: grid(cdiv(N, BR))
 @triton.jit(do_not_specialize=["N"])
 def residual_norm_fwd(X, R, W, Z, Y, RSTD, N, eps, sx, sr, sy, D: tl.constexpr, DP: tl.constexpr, BR: tl.constexpr):
-    """BR rows: z = x + r, rounded, and of that y = z * w / sqrt(mean(z^2) + eps). RSTD is kept for the backward."""
+    """Computes BR rows: z = x + r, rounded to Z's type, and y = z * w * rstd with rstd = 1 / sqrt(mean(z^2) + eps). Stores RSTD for the
+    backward pass."""
     row0 = tl.program_id(0) * BR
     live = row0 + tl.arange(0, BR) < N
     rel = tl.minimum(row0 + tl.arange(0, BR), N - 1) - row0
@@ -46,7 +47,8 @@ def residual_norm_fwd(X, R, W, Z, Y, RSTD, N, eps, sx, sr, sy, D: tl.constexpr, 
 @triton.jit(do_not_specialize=["N"])
 def residual_norm_bwd(DY, DZ, Z, W, RSTD, DX, PART, N, sdy, sdz, sz, sdx, D: tl.constexpr, DP: tl.constexpr,
                       BR: tl.constexpr, STEPS: tl.constexpr):
-    """BR*STEPS rows: dx = dz + rstd*(w*dy - zhat*mean(w*dy*zhat)), that of x and of r; a row of PART as in rmsnorm_bwd."""
+    """Computes BR*STEPS rows: dx = dz + rstd*(w*dy - zhat*mean(w*dy*zhat)), the gradient of both x and r, and a row of PART as rmsnorm_bwd
+    does."""
     row0 = tl.program_id(0) * (BR * STEPS)
     first = tl.program_id(0).to(tl.int64) * (BR * STEPS)
     d = tl.arange(0, DP)

@@ -16,7 +16,11 @@ from kernels.tiles import load_rows
 @triton.jit(do_not_specialize=["N"])
 def rmsnorm_bwd(DY, X, W, RSTD, DX, PART, N, sdy, sx, sdx, D: tl.constexpr, DP: tl.constexpr,
                 BR: tl.constexpr, STEPS: tl.constexpr):
-    """BR*STEPS rows: dx = rstd*(w*dy - xhat*mean(w*dy*xhat)); one row of PART = the sum of dy*xhat over them."""
+    """Computes BR*STEPS rows: dx = rstd*(w*dy - xhat*mean(w*dy*xhat)), and one row of PART fp32 [programs, D], the sum of dy*xhat over
+    these rows. reduce_rows adds PART to dW.
+
+    Grid: (cdiv(N, BR*STEPS)).
+    """
     row0 = tl.program_id(0) * (BR * STEPS)
     first = tl.program_id(0).to(tl.int64) * (BR * STEPS)
     d = tl.arange(0, DP)

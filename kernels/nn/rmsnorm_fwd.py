@@ -15,7 +15,11 @@ from kernels.tiles import load_rows
 # tessera: space(BR=[1, 2, 4, 8, 16, 32])
 @triton.jit(do_not_specialize=["N"])
 def rmsnorm_fwd(X, W, Y, RSTD, N, eps, sx, sy, D: tl.constexpr, DP: tl.constexpr, BR: tl.constexpr):
-    """BR rows; statistics and products in fp32, rounded once. RSTD is kept for the backward."""
+    """Computes y = x * rstd * w with rstd = 1 / sqrt(mean(x^2) + eps) for BR rows of X [N, D]; W [D]. Statistics and products are fp32,
+    rounded once. Stores RSTD fp32 [N] for the backward pass.
+
+    Grid: (cdiv(N, BR)).
+    """
     row0 = tl.program_id(0) * BR
     live = row0 + tl.arange(0, BR) < N
     rel = tl.minimum(row0 + tl.arange(0, BR), N - 1) - row0

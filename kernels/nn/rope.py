@@ -14,7 +14,12 @@ import triton.language as tl
 @triton.jit(do_not_specialize=["pos0"])
 def rope(X, Y, COS, SIN, CU, pos0, sxt, sxh, syt, syh, D: tl.constexpr, R: tl.constexpr, RH: tl.constexpr,
          RT: tl.constexpr, INVERSE: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one head: pairs (2i, 2i+1) of the first R dimensions turn by the angle of the position."""
+    """Rotates the pairs (2i, 2i+1) of the first R channels of BT tokens of one head by COS and SIN, fp32 [positions, R/2], row = position +
+    pos0. Y may be X.
+
+    RH and RT are the next powers of two of R/2 and D-R. INVERSE=1 rotates back (backward pass). For compressed keys pass CU_CMP, and tables
+    whose row i has the angles of position i*d. Grid: (H, cdiv(longest sequence, BT), sequences).
+    """
     head = tl.program_id(0).to(tl.int64)                 # heads of a token lie side by side
     t0 = tl.program_id(1) * BT
     start = tl.load(CU + tl.program_id(2))

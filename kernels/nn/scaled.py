@@ -13,7 +13,10 @@ import triton.language as tl
 # tessera: space(BC=[256, 512, 1024, 2048, 4096, 8192])
 @triton.jit(do_not_specialize=["n"])
 def scaled(X, Y, factor, n, BC: tl.constexpr):
-    """BC of n elements: y = factor * x, rounded once."""
+    """Computes y = factor * x for BC of n contiguous fp32 elements and rounds once.
+
+    Grid: (cdiv(n, BC)).
+    """
     first = tl.program_id(0).to(tl.int64) * BC
     at = tl.arange(0, BC)
     live = at < tl.minimum(n - first, BC)

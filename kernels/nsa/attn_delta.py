@@ -16,7 +16,10 @@ from kernels.tiles import load_rows
 # tessera: space(BT=[16, 32, 64, 128, 256])
 @triton.jit(do_not_specialize=["T"])
 def attn_delta(o: Rows, do: Rows, delta: Rows, T, E: tl.constexpr, EP: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one query head."""
+    """Computes delta of BT tokens of one query head.
+
+    Grid: (cdiv(T, BT), Hq).
+    """
     t0 = tl.program_id(0) * BT
     head = tl.program_id(1).to(tl.int64)
     t = t0 + tl.arange(0, BT)

@@ -73,7 +73,7 @@ def sum_parts(PART, dk, dv, CU, CU_CMP, scale, nseq, parts, group, program, SPAN
 @triton.jit(do_not_specialize=["nblk", "nseq", "chunks"])
 def select_bwd_sum(PART, PTR, dk: Rows, dv: Rows, CU, scale, nseq, nblk, chunks, LSEL: tl.constexpr, CHUNK: tl.constexpr, D: tl.constexpr,
                    DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BR: tl.constexpr):
-    """dk and dv of BR keys of a block whose list has more than one chunk: the sum of the chunks."""
+    """Computes dk and dv of BR keys of a block whose list has more than one chunk: the sum of the chunks."""
     sum_chunks(PART, PTR, dk, dv, CU, scale, nseq, nblk, chunks, tl.program_id(0).to(tl.int64), tl.program_id(1), LSEL, CHUNK, D, DP, E, EP, BR)
 
 
@@ -88,7 +88,7 @@ def select_bwd_sum(PART, PTR, dk: Rows, dv: Rows, CU, scale, nseq, nblk, chunks,
 @triton.jit(do_not_specialize=["nseq", "parts"])
 def cmp_bwd_sum(PART, dk: Rows, dv: Rows, CU, CU_CMP, scale, nseq, parts, SPAN: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                 E: tl.constexpr, EP: tl.constexpr, BR: tl.constexpr):
-    """dk and dv of BR compressed tokens of a sequence with more than one part: the sum of the parts."""
+    """Computes dk and dv of BR compressed tokens of a sequence with more than one part: the sum of the parts."""
     sum_parts(PART, dk, dv, CU, CU_CMP, scale, nseq, parts, tl.program_id(0).to(tl.int64), tl.program_id(1), SPAN, D, DP, E, EP, BR)
 
 
@@ -104,7 +104,7 @@ def cmp_bwd_sum(PART, dk: Rows, dv: Rows, CU, CU_CMP, scale, nseq, parts, SPAN: 
 def branch_bwd_sum(PART, PTR, dk: Rows, dv: Rows, CPART, cdk: Rows, cdv: Rows, CU, CU_CMP, scale, nseq, nblk, chunks, parts, LSEL: tl.constexpr,
                    CHUNK: tl.constexpr, SPAN: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                    BR: tl.constexpr):
-    """select_bwd_sum by the first programs of a key head, cmp_bwd_sum by the others."""
+    """Runs select_bwd_sum in the first programs of a key head and cmp_bwd_sum in the others, with the same bits."""
     STEPS: tl.constexpr = (LSEL + BR - 1) // BR
     group = tl.program_id(0).to(tl.int64)
     program = tl.program_id(1)

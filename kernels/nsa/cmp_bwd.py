@@ -45,10 +45,11 @@ def cmp_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: 
 def cmp_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, PART, dk: Rows, dv: Rows, CU, CU_CMP, scale, nseq, parts,
                  G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, SPAN: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                  DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STREAM: tl.constexpr = 0):
-    """dk and dv of one tile of compressed tokens; walks a part of the query rows that can see them, all heads of the group.
+    """Computes dk and dv of one tile of compressed tokens from a part of the query rows that see them, all heads of the group.
 
-    Early keys are seen by most tokens, so that programs of whole tiles end late. A sequence has a part for every SPAN of its tokens,
-    at most `parts`; with one part dk and dv are written, else sums for cmp_bwd_sum, in fp32 and not yet scaled.
+    Most tokens see the early keys, so whole tiles would end late. A sequence has min(cdiv(length, SPAN), parts) parts. One part writes dk
+    and dv; several write fp32 sums without scale to PART [Tc, Hkv, parts, D + E], which cmp_bwd_sum adds. With parts = 1 PART is any fp32
+    tensor.
     """
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     b, cmp_start, count, n = find_tile(CU_CMP, nseq, tl.program_id(1) // parts, BN)     # early keys, which most tokens see, first

@@ -26,8 +26,11 @@ def cmp_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows,
                     scale, nseq, tiles, parts, G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, SPAN: tl.constexpr, D: tl.constexpr,
                     DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                     ADD: tl.constexpr = 0):
-    """dk and dv of one tile of compressed tokens and a part of the queries, as cmp_bwd_dkdv has them, and what these add to dq / scale, fp32
-    [T, H*G, D]. TICKET and ADDED are the counters of Turns. Parts begin at tiles of queries."""
+    """Computes dk and dv of one tile of compressed tokens and a part of the queries, as cmp_bwd_dkdv does, and adds their part of dq /
+    scale to dq, fp32 [T, Hq, D]. Takes 16-bit heads with DT = 0. ADD=1 adds to dq; ADD=0 needs a key for each token.
+
+    TICKET and ADDED are those of dense_bwd_ordered. Parts begin at tiles of queries.
+    """
     BT: tl.constexpr = BM // G
     turns = Turns(TICKET, ADDED, tiles)
     ticket = take_ticket(turns)

@@ -25,7 +25,7 @@ from kernels.attention.masks import compressed_keys, compressed_mask, compressed
 def cmp_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, CU, CU_CMP, scale, nseq, G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr,
             D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
             STREAM: tl.constexpr = 0):
-    """One tile of (token, head) rows of one KV head."""
+    """Computes o and lse of one tile of (token, head) rows of one KV head."""
     forward(q, k, v, o, lse, None, None, CU, nseq, scale,
             Pattern((L, STRIDE, CU_CMP if STREAM else None), compressed_mask, compressed_keys, compressed_queries,
                     load=stream_sizes if STREAM else None, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0, CU_CMP)

@@ -247,11 +247,15 @@ def cmp_select_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, IDX, SCORES, S
                    G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                    NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr,
                    EP: tl.constexpr, STORE: tl.constexpr, BM: tl.constexpr, BJ: tl.constexpr, BC: tl.constexpr, WALK: tl.constexpr):
-    """A program takes one tile of whole tokens after another, BM rows (token, head) of one KV head, and visits tiles of BJ blocks.
+    """A program takes one tile of whole tokens after another, BM rows (token, head) of one KV head, and visits tiles of BJ blocks. Any
+    number of programs works; `scale` > 0.
 
-    The best NSEL blocks are kept sorted by score and index, or with WALK the codes of their scores alone, a quarter of the work on a
-    GPU: the least of them decides which blocks a second pass takes. Order: score descending, then index ascending; forced blocks
-    first; NaN after every number. `ahead` tokens of each sequence come before its first query.
+    It keeps the best NSEL blocks sorted by score and index. With WALK it keeps only the codes of their scores, which is a quarter of the
+    work on a GPU; the least code decides which blocks a second pass takes. WALK is 0 on the CPU and 1 on a GPU; both select the same
+    blocks. Order: score descending, then index ascending; forced blocks first; NaN after every number. `ahead` tokens of each sequence come
+    before its first query; in decoding the cache of sequence b starts in row CU_CMP[b]. SUMS has Hkv * programs * cdiv(blocks, BJ) *
+    (((reach + 1) * BJ + 1) * BM + next_power_of_2(BM // G) * BJ) elements: `blocks` bounds the blocks of a sequence, `reach` the later
+    blocks that a compressed token overlaps.
     """
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")

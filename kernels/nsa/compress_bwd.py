@@ -89,7 +89,7 @@ def gather_blocks(DOUT, W, DX, head, start, length, t0, cmp_start, count, sot, s
 @triton.jit(do_not_specialize=["nseq"])
 def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BT: tl.constexpr):
-    """dx of BT tokens of one head: each token gathers from the at most ceil(L/STRIDE) blocks that hold it."""
+    """Computes dx of BT tokens of one head: each token gathers from the at most ceil(L/STRIDE) blocks that contain it."""
     b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     head = tl.program_id(1).to(tl.int64)
     if t0 >= length:
@@ -112,7 +112,8 @@ def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.con
 def compress_pair_bwd_dx(KOUT, VOUT, WK, WV, DK, DV, CU, CU_CMP, nseq, skot, skoh, svot, svoh, sdkt, sdkh, sdvt, sdvh,
                          L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                          KCONV: tl.constexpr, VCONV: tl.constexpr, BT: tl.constexpr):
-    """compress_bwd_dx of keys by the first half of the heads' programs, of values by the second; KOUT and VOUT are gradients."""
+    """Runs compress_bwd_dx of keys in the first half of the heads' programs and of values in the second. KOUT and VOUT are gradients of
+    compressed rows."""
     b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     heads = tl.num_programs(1) // 2
     head = (tl.program_id(1) % heads).to(tl.int64)
@@ -135,7 +136,11 @@ def compress_pair_bwd_dx(KOUT, VOUT, WK, WV, DK, DV, CU, CU_CMP, nseq, skot, sko
 @triton.jit(do_not_specialize=["nseq"])
 def compress_bwd_dw(X, DOUT, PART, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, BC: tl.constexpr):
-    """Partial dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:]; zeros without a block."""
+    """Computes a row of PART fp32 [Hkv * tiles, L*D], dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:]; zeros without a
+    block. Then reduce_rows(PART, DW, Hkv * tiles, L*D).
+
+    Grid: (tiles(Tc, BC), Hkv).
+    """
     b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     head = tl.program_id(1).to(tl.int64)
     start = tl.load(CU + b)

@@ -65,7 +65,8 @@ def compress_tile(X, W, OUT, head, token, row, count, sxt, sxh, sot, soh, L: tl.
 @triton.jit(do_not_specialize=["nseq"])
 def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                  D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BC: tl.constexpr):
-    """BC compressed tokens of one head: out_i = sum over a < L of w[a,:] * x[i*STRIDE + a,:]; w = 1/L without CONV."""
+    """Computes BC compressed tokens of one head: out_i = sum over a < L of w[a,:] * x[i*STRIDE + a,:], X [T, Hkv, D], OUT [Tc, Hkv, D].
+    CONV=1: W [L, D] is contiguous. CONV=0: w = 1/L; pass X as W."""
     b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     head = tl.program_id(1).to(tl.int64)
     start = tl.load(CU + b)
@@ -87,7 +88,7 @@ def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexp
 def compress_pair_fwd(K, V, WK, WV, KOUT, VOUT, CU, CU_CMP, nseq, skt, skh, svt, svh, skot, skoh, svot, svoh,
                       L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                       KCONV: tl.constexpr, VCONV: tl.constexpr, BC: tl.constexpr):
-    """compress_fwd of keys by the first half of the heads' programs, of values by the second."""
+    """Runs compress_fwd of keys in the first half of the heads' programs and of values in the second, with the same bits."""
     b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     heads = tl.num_programs(1) // 2
     head = (tl.program_id(1) % heads).to(tl.int64)

@@ -17,9 +17,12 @@ from kernels.tiles import load_rows, pick_block, store_rows
 def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh, skb, skh, skt, svb, svh, svt,
                  G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
                  D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
-    """`steps` steps of BN keys of one KV head: the sums of its query heads relative to their maximum, and both.
+    """Computes a part of the attention of one token of each of B sequences, Q [B, Hq, D], over K [B, Hkv, capacity, D] and V [B, Hkv,
+    capacity, E]: `steps` steps of BN keys of one KV head.
 
-    Keys first .. last-1 of a cache, or with LSEL those of the blocks that IDX names, before `last`.
+    LSEL = NSEL = 0: keys first .. last-1. Otherwise the keys before `last` (at least 1) of the blocks of IDX int32 [B, Hkv, NSEL]; BN
+    divides a block. PART fp32 [B, Hkv, splits, G, E] gets the sums, STATE fp32 [B, Hkv, splits, 2, G] the maximum (in log 2) and the total
+    of the weights. Grid: (splits, Hkv, B).
     """
     split = tl.program_id(0)
     group = tl.program_id(1).to(tl.int64)
@@ -60,7 +63,10 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
 @triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["G", "E"])
 @triton.jit(do_not_specialize=["splits"])
 def decode_combine(PART, STATE, O, LSE, splits, sob, soh, G: tl.constexpr, GP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr):
-    """o and lse of a KV head's query heads: the shares of decode_split, one after the other."""
+    """Combines the splits of decode_split in order: O [B, Hq, E] and LSE fp32 [B, Hq], contiguous.
+
+    Grid: (Hkv, B).
+    """
     group = tl.program_id(0).to(tl.int64)
     b = tl.program_id(1).to(tl.int64)
     rows = tl.arange(0, GP)

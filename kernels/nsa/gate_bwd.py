@@ -35,9 +35,11 @@ def gated_lse(ptr, gate, live):
 def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv_tau, plane, sdot, sdoh, sbt, sbh,
                   sgt, sgh, slt, slh,
                   G: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, SOFTMAX: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one KV head: what lets the branches' backwards take dO as it is.
+    """Computes what gate_bwd computes for BT tokens of one KV head, without scaled copies of dO.
 
-    With g*p in the place of p, and dO.O_c as delta, their formulas give the gradients of g*O_c: the gate goes into lse.
+    LSE = lse_c - ln(g_c), infinite for a gate of 0, and DELTA = dO.O_c are three fp32 planes [T, Hq] each, `plane` elements apart (at least
+    T*Hq, a multiple of 16). With them exp(score - LSE) is g_c * p, so the backward pass of a branch on dO itself gives the gradients of g_c
+    * O_c. LC, LS, LW: the lse of the forward passes, contiguous. Grid: (cdiv(T, BT), Hkv).
     """
     t0 = tl.program_id(0) * BT
     group = tl.program_id(1).to(tl.int64)
@@ -96,7 +98,11 @@ def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv
 def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, sdot, sdoh, sbt, sbh, sgt, sgh,
              sct, sch, slt, slh,
              G: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, SOFTMAX: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one KV head. dO_c = g_c*dO; dg_c = sum over heads of dO.O_c; delta_c = dO_c.O_c = g_c*(dO.O_c)."""
+    """Computes for BT tokens of one KV head dO_c = g_c*dO (DOC, DOS, DOW), DLOGITS [T, Hkv, 3] from dg_c = sum over heads of dO.O_c, and
+    DELTA fp32 [3, T, Hq], contiguous: delta_c = dO_c.O_c = g_c*(dO.O_c).
+
+    Grid: (cdiv(T, BT), Hkv).
+    """
     t0 = tl.program_id(0) * BT
     group = tl.program_id(1).to(tl.int64)
     token0 = tl.program_id(0).to(tl.int64) * BT

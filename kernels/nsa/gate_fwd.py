@@ -16,7 +16,11 @@ from kernels.tiles import load_live_rows, store_rows
 @triton.jit(do_not_specialize=["T"])
 def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, sgh, sot, soh,
              G: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, SOFTMAX: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one KV head: o = gc*oc + gs*os + gw*ow for each query head of the group."""
+    """Computes for BT tokens of one KV head o = gc*oc + gs*os + gw*ow for each query head of the group; OC, OS, OW [T, Hq, E]. The gates
+    are the softmax (SOFTMAX=1) or sigmoid (0) of LOGITS * inv_tau. LOGITS and GATES (fp32) are [T, Hkv, 3].
+
+    Grid: (cdiv(T, BT), Hkv).
+    """
     t0 = tl.program_id(0) * BT
     group = tl.program_id(1).to(tl.int64)
     token0 = tl.program_id(0).to(tl.int64) * BT

@@ -48,7 +48,11 @@ def sorted_picks(IDX, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: t
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
 def inverse_count(IDX, TILES, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                   BT: tl.constexpr):
-    """A tile of tokens of one KV head: how many of them selected each block."""
+    """Counts for a tile of BT tokens of one KV head how many of them selected each block: TILES int32 [Hkv, tiles(T, BT), nblk], scratch.
+    Run inverse_count, inverse_prefix and inverse_fill in this order.
+
+    Grid: (tiles(T, BT), Hkv).
+    """
     row = tl.program_id(1).to(tl.int64) * tl.num_programs(0) + tl.program_id(0)
     col = tl.arange(0, BT * NP)
     for j in range(0, nblk, BT * NP):
@@ -66,10 +70,10 @@ def inverse_count(IDX, TILES, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.co
 @triton.autotune(configs=[triton.Config({"BC": 64, "BR": 16}, num_warps=4)], key=[])
 @triton.jit(do_not_specialize=["tiles", "nblk"])
 def inverse_prefix(TILES, STARTS, PTR, tiles, nblk, BC: tl.constexpr, BR: tl.constexpr):
-    """BC blocks of one KV head: where their lists begin, PTR, with one entry more than there are blocks, and where in them
-    the tokens of each tile do, STARTS.
+    """Computes for BC blocks of one KV head where their lists begin, PTR int32 [Hkv, nblk + 1] (prefix sums), and where in them the tokens
+    of each tile begin, STARTS int32 [Hkv, tiles(T, BT), nblk], scratch.
 
-    A program sums the counts of all blocks before its own: that is less than one more launch as long as it has few to sum.
+    A program sums the counts of all blocks before its own, which costs less than another launch while there are few.
     """
     group = tl.program_id(1).to(tl.int64)
     first = tl.program_id(0) * BC
@@ -102,7 +106,11 @@ def inverse_prefix(TILES, STARTS, PTR, tiles, nblk, BC: tl.constexpr, BR: tl.con
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
 def inverse_fill(IDX, STARTS, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                  BT: tl.constexpr):
-    """A tile of tokens of one KV head: its tokens to the lists of their blocks, behind those of the tiles before."""
+    """Writes the tokens of a tile of one KV head to the lists of their blocks, INV int32 [Hkv, T * NSEL], after those of earlier tiles. So
+    the positions in a list ascend.
+
+    Grid: (tiles(T, BT), Hkv).
+    """
     block, token, live, rank, _ = sorted_picks(IDX, CU, T, nseq, LSEL, NSEL, NP, BT)
     group = tl.program_id(1).to(tl.int64)
     row = group * tl.num_programs(0) + tl.program_id(0)

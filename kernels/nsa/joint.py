@@ -21,8 +21,9 @@ from kernels.tiles import load_live_rows, store_rows
 @triton.jit(do_not_specialize=["T"])
 def merge_streams(PART, LSES, SINK, O, LSE, T, plane, rows, sot, soh, slset, slseh,
                   H: tl.constexpr, STREAMS: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one query head. Stream i has its output at PART + i * plane, [T, H, E], and its lse at LSES + i * rows, [T, H]. SINK
-    [H] joins the denominator, or is None. LSE excludes the sink; a row without keys has o = 0 and lse = -inf."""
+    """Merges BT tokens of one query head, fp32. Stream i has its output at PART + i * plane, [T, H, E], and its lse at LSES + i * rows, [T,
+    H]; `plane` and `rows` are multiples of 16. SINK [H] joins the denominator, or is None. LSE excludes the sink; a row without keys has o
+    = 0 and lse = -inf."""
     head = tl.program_id(1).to(tl.int64)
     t = tl.program_id(0).to(tl.int64) * BT + tl.arange(0, BT)
     live = t < T
@@ -53,10 +54,11 @@ def merge_streams(PART, LSES, SINK, O, LSE, T, plane, rows, sot, soh, slset, sls
 @triton.autotune(configs=[triton.Config({"BT": 32}, num_warps=4)], key=["H"])
 @triton.jit(do_not_specialize=["T"])
 def sink_rows(LSE, SINK, DELTA, GLSE, TOTAL, PART, T, slset, slseh, sglset, sglseh, H: tl.constexpr, HP: tl.constexpr, BT: tl.constexpr):
-    """TOTAL [T, H] = L of LSE and SINK [H]; PART [programs, H]: the program's sums of -exp(sink - L) * delta, the sink's gradient.
+    """Computes TOTAL fp32 [T, H] = L of LSE and SINK [H], and PART fp32 [programs, H]: the program's sums of -exp(sink - L) * delta, which
+    add up to the gradient of the sink.
 
-    DELTA [T, H] comes as the sum of o * do and leaves less the gradient of lse, GLSE: d lse / d score = exp(score - lse), which is p
-    times exp(L - lse). GLSE may be None. The exponent is at most 80: where the sink exceeds lse by more, p is 0 in fp32 or nearly so. A
+    DELTA [T, H] holds the sum of o * do before, and loses the gradient of lse, GLSE * exp(L - lse): d lse / d score = exp(score - lse),
+    which is p times exp(L - lse). GLSE may be None. The exponent is at most 80: where the sink exceeds lse by more, p is 0 in fp32 or nearly so. A
     sink of +inf makes L infinite and o 0: all gradients are 0.
     """
     t = tl.program_id(0).to(tl.int64) * BT + tl.arange(0, BT)

@@ -14,9 +14,11 @@ from kernels.tiles import find_tile
 # tessera: grid(T // BT + B, H)
 @triton.jit(do_not_specialize=["T", "nseq"])
 def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one KV head: neighbours j, j+1 join; the last range ends at t+1; unused slots are [0, 0).
+    """Writes the token ranges of the blocks that BT tokens of one KV head selected: RANGES int32 [Hkv, T, NSEL, 2], half-open, ascending.
+    Neighbours j, j+1 join; the last range ends at t+1; unused slots are [0, 0).
 
-    Blocks come in any order. Negative numbers and blocks after the token's own are left out."""
+    Blocks come in any order. Negative numbers and blocks after the token's own are left out.
+    """
     NONE: tl.constexpr = 2147483647
     _, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     group = tl.program_id(1).to(tl.int64)

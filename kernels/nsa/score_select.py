@@ -23,12 +23,15 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
                  G: tl.constexpr, GB: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr,
                  NSEL: tl.constexpr, NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr,
                  DP: tl.constexpr, DT: tl.constexpr, STORE: tl.constexpr, BM: tl.constexpr, BJ: tl.constexpr):
-    """Whole tokens of one KV head, BM rows (token, GB of the G heads). Walks tiles of BJ selection blocks; keeps the best NSEL.
+    """Selects blocks for BM rows (token, GB of the G heads) of whole tokens of one KV head: IDX int32 [Hkv, T, NSEL]. Walks tiles of BJ
+    selection blocks and keeps the best NSEL.
 
-    The score of block j is the sum over compressed tokens i of overlap(i,j)/STRIDE * sum over heads of p[i]. A tile holds the
-    compressed tokens that begin in its blocks, r-th of each block in column r * BJ + (block of the tile). Those that reach into
-    later blocks are added there, at the end of a tile in the next one (`carry`). A probability is recomputed from q, k and lse
-    and never stored. Order: score descending, then index ascending; forced blocks first; NaN after every number.
+    The score of block j is the sum over compressed tokens i of overlap(i,j)/STRIDE * sum over heads of p[i] (overlap(i,j)/L if STRIDE does
+    not divide L and LSEL). A tile has the compressed tokens that begin in its blocks, the r-th of each block in column r * BJ + (block of
+    the tile). Those that reach into later blocks are added there, at the end of a tile in the next one (`carry`). A probability is
+    recomputed from q, k and lse and never stored. Order: score descending, then index ascending; forced blocks first; NaN after every
+    number. NP is the next power of two of NSEL >= NINIT + NLOCAL; GB is a power of two that divides G; L <= BJ * LSEL. STORE=1 also writes
+    SCORES fp32 [Hkv, T, nscore], which must be zero before; STORE=0: pass LSE as SCORES and nscore 0.
     """
     BT: tl.constexpr = BM // GB
     W: tl.constexpr = NP if NP > BJ else BJ      # blocks that are kept, sorted; more than NSEL where a tile has more

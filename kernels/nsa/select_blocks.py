@@ -52,7 +52,8 @@ def select_blocks_fwd(q: Rows, k: Rows, v: Rows, PTR, STARTS, INV, ACC, STATE, o
                       G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr, D: tl.constexpr,
                       DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                       SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
-    """o and lse. ACC fp32 [lists, T, G, EP] comes as zeros, STATE fp32 [2, lists, T, G] as the peaks, -inf, and the totals, 0."""
+    """Computes o and lse. ACC fp32 [lists, T, G, EP] must be zero before the launch, STATE fp32 [2, lists, T, G] -inf (maxima) and 0
+    (totals). BT divides SPAN."""
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
@@ -111,7 +112,7 @@ def select_blocks_bwd_dq(q: Rows, k: Rows, v: Rows, PTR, STARTS, INV, do: Rows, 
                          tiles, G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr, SPAN: tl.constexpr,
                          D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr,
                          BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
-    """Adds to dq, fp32."""
+    """Adds to dq, fp32, block by block."""
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first

@@ -26,7 +26,12 @@ def select_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows,
                     G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, CHUNK: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                     DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1,
                     HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
-    """Up to CHUNK tokens of a block's inverse list, as backward_kv_lists describes it: dk and dv of up to BN of the block's keys."""
+    """Computes dk and dv of up to BN keys of a block from up to CHUNK tokens of its inverse list (see backward_kv_lists), and zeros for
+    unselected blocks.
+
+    chunks = T * NSEL // CHUNK + nblk. Lists of more than CHUNK tokens write PART fp32 [Hkv, chunks, LSEL, D + E], which select_bwd_sum
+    adds; only sequences longer than CHUNK need it.
+    """
     backward_kv_lists(q, k, v, do, lse, delta, PTR, INV, PART, dk, dv, None, CU, T, nseq, nblk, scale,
                       Pattern((), picked_mask if SUB else listed_mask, None, None, causal=True, idle=True),
                       Sizes(G, D, DP, DT, E, EP, BM, BN), LSEL, NSEL, CHUNK, SHARE, HIDDEN, SUB)

@@ -25,7 +25,10 @@ from kernels.tiles import find_tile
 def select_bwd_dq(q: Rows, k: Rows, v: Rows, IDX, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, T, nseq, G: tl.constexpr,
                   GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                   E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr, ACCUMULATE: tl.constexpr = 0):
-    """dq of one token, all heads of one KV head; visits the keys that the forward pass visits."""
+    """Computes dq of one token, all heads of one KV head, from the keys that the forward pass visits.
+
+    Grid: (tiles(T, 1), Hkv).
+    """
     _, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
     if t >= length:

@@ -25,7 +25,11 @@ from kernels.tiles import find_tile
 def select_fwd(q: Rows, k: Rows, v: Rows, IDX, o: Rows, lse: Rows, CU, scale, T, nseq, G: tl.constexpr, GP: tl.constexpr,
                LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr,
                EP: tl.constexpr, BN: tl.constexpr):
-    """One token, all heads of one KV head; each selected block is loaded once for the group."""
+    """Computes o and lse of one token, all heads of one KV head; loads each selected block once for the group. For tests: it counts a
+    repeated block repeatedly, while the other kernels of the branch count it once, in any order, and skip -1.
+
+    Grid: (tiles(T, 1), Hkv).
+    """
     _, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
     if t >= length:

@@ -23,6 +23,7 @@ from kernels.attention.masks import listed_mask
 def select_list_fwd(q: Rows, k: Rows, v: Rows, LISTS, COUNTS, o: Rows, lse: Rows, CU, scale, nseq, G: tl.constexpr, LSEL: tl.constexpr,
                     NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                     BM: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
-    """One tile of (token, head) rows of one list; each block is loaded once for all rows. SHARE lists read the keys of one KV head."""
+    """Computes o and lse of one tile of (token, head) rows of one list, BM // G <= 32 tokens; loads each block once for all rows. SHARE
+    lists read the keys of one KV head. A NaN or infinity among a block's values reaches all rows of the tiles that list the block."""
     forward_lists(q, k, v, LISTS, COUNTS, o, lse, None, CU, nseq, scale, Pattern((), listed_mask, None, None, causal=True),
                   Sizes(G, D, DP, DT, E, EP, BM, BN), LSEL, NSEL, SHARE, HIDDEN)

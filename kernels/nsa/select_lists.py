@@ -31,9 +31,10 @@ def keys_of_list(x, group, SHARE: tl.constexpr):
 @triton.jit(do_not_specialize=["T", "nseq"])
 def select_lists(IDX, LISTS, COUNTS, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                  BT: tl.constexpr, BTP: tl.constexpr):
-    """BT tokens of one KV head: each block that one of them selected, and in the upper half, bit i, whether token i did.
+    """Lists for BT <= 32 tokens of one KV head each block that one of them selected, ascending; bit i of the upper half tells whether token
+    i did. BTP is the next power of two of BT.
 
-    Blocks that start behind a token are no block of its: it attends to none of their keys.
+    Blocks that start after a token do not count for it, because it attends to none of their keys. Grid: (tiles(T, BT), Hkv).
     """
     tl.static_assert(BT <= 32, "a token has a bit in a word of 32")
     NONE: tl.constexpr = 2147483647

@@ -28,7 +28,8 @@ def select_packed_bwd_dq(q: Rows, KT, KP, VT, IDX, do: Rows, lse: Rows, delta: R
                          GP: tl.constexpr, LSEL: tl.constexpr, LP: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                          DT: tl.constexpr, KW: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr,
                          ACCUMULATE: tl.constexpr = 0, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
-    """dq of one token, all heads of one list; SHARE and HIDDEN as in select_packed_fwd."""
+    """Computes dq of one token, all heads of one list; SHARE and HIDDEN as in select_packed_fwd. KW is the next power of two of D. The
+    CPU's default."""
     sequence, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
     if t >= length:

@@ -53,7 +53,7 @@ def store_columns(to, x, here, rows, LP: tl.constexpr, N: tl.constexpr):
 @triton.jit(do_not_specialize=["nseq", "tiles"])
 def pack_keys(k: Rows, v: Rows, KP, VP, CU, nseq, tiles, LSEL: tl.constexpr, LP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
               DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BK: tl.constexpr):
-    """One block of one KV head."""
+    """Packs one block of one KV head."""
     tile = tl.program_id(0)
     _, start, length, n0 = find_tile(CU, nseq, tile, LSEL)
     group = tl.program_id(1).to(tl.int64)
@@ -91,7 +91,8 @@ def pack_keys(k: Rows, v: Rows, KP, VP, CU, nseq, tiles, LSEL: tl.constexpr, LP:
 def select_packed_fwd(q: Rows, KP, VP, IDX, o: Rows, lse: Rows, CU, scale, T, nseq, tiles, G: tl.constexpr, GP: tl.constexpr,
                       LSEL: tl.constexpr, LP: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                       E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0):
-    """One token, all heads of one list. SHARE lists read the blocks of one KV head; the last HIDDEN keys up to the query do not count."""
+    """Computes o and lse of one token, all heads of one list; tiles = T // LSEL + nseq. SHARE lists read the blocks of one KV head; the
+    last HIDDEN keys up to the query do not count. The CPU's default."""
     sequence, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
     if t >= length:

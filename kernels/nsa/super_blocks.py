@@ -15,8 +15,12 @@ from kernels.tiles import find_tile
 @triton.jit(do_not_specialize=["T", "nseq"])
 def super_lists(IDX, SUPER, BITS, CU, T, nseq, LSEL: tl.constexpr, PER: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                 NOUT: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one list, NSEL blocks of LSEL tokens each in any order: SUPER [lists, T, NOUT], ascending, -1 after the last, and BITS,
-    bit i of which is set if the token selected block i of the super-block. What pick_block leaves out is left out."""
+    """Writes for BT tokens of one list the super-blocks of their NSEL blocks of LSEL tokens (any order): SUPER int32 [lists, T, NOUT],
+    ascending, -1 after the last, and BITS, bit i of which is set if the token selected block i of the super-block. Leaves out what
+    pick_block leaves out.
+
+    NP is a power of two, at least NSEL and 2; NOUT = min(NSEL, cdiv(longest sequence, LSEL * PER)). Grid: (tiles(T, BT), lists).
+    """
     NONE: tl.constexpr = 2147483647
     _, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     group = tl.program_id(1).to(tl.int64)
@@ -53,7 +57,11 @@ def super_lists(IDX, SUPER, BITS, CU, T, nseq, LSEL: tl.constexpr, PER: tl.const
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
 def inverse_fill_bits(SUPER, BITS, STARTS, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                       BT: tl.constexpr):
-    """inverse_fill of super-blocks of LSEL tokens: an entry of INV, int64 [lists, T * NSEL], is the token, and its bits in the upper half."""
+    """Does what inverse_fill does for super-blocks of LSEL tokens: an entry of INV, int64 [lists, T * NSEL], has the token in its lower
+    half and the bits in the upper half.
+
+    Grid: (tiles(T, BT), lists).
+    """
     NONE: tl.constexpr = 2147483647
     WIDE: tl.constexpr = BT * NP
     b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)

@@ -22,6 +22,10 @@ from kernels.attention.masks import window_keys, window_mask, window_queries
 def window_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, dk: Rows, dv: Rows, CU, TICKET, ADDED, scale,
                        nseq, tiles, G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr,
                        EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, ADD: tl.constexpr = 0):
-    """dk and dv of one tile of keys, and what it adds to dq / scale, fp32 [T, H*G, D]. TICKET and ADDED are the counters of Turns."""
+    """Computes dk and dv of one tile of keys, and adds this tile's part of dq / scale to dq, fp32 [T, Hq, D]. Takes 16-bit heads with DT =
+    0. ADD=1 adds to dq; ADD=0 needs a key for each token.
+
+    TICKET and ADDED are those of dense_bwd_ordered.
+    """
     backward_ordered(q, k, v, do, lse, delta, dq, dk, dv, CU, Turns(TICKET, ADDED, tiles), scale, nseq,
                      Pattern((W,), window_mask, window_keys, window_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), ADD)

@@ -1,13 +1,7 @@
 # kernels/tutorials/dilated_window.py - attention to every STEP-th key of the past, W keys in all.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Query t of a sequence attends the keys t, t - STEP, t - 2*STEP, ... , W of them.
-
-dilated_window          forward, one tile of (token, head) rows a program
-dilated_window_ref      the same row by row, as plainly as possible: what `tessera check` compares with
-dilated_window_bwd_dq   gradient of the queries, by tiles of rows
-dilated_window_bwd_dkdv gradient of keys and values, by tiles of keys
-"""
+"""Query t of a sequence attends the keys t, t - STEP, t - 2*STEP, ... , W of them."""
 import triton
 import triton.language as tl
 
@@ -43,6 +37,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 def dilated_window_ref(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
              G: tl.constexpr, W: tl.constexpr, STEP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
              E: tl.constexpr, EP: tl.constexpr):
+    """Computes one row of one query head, one key after the other. LSE as in dilated_window."""
     t = tl.program_id(0)
     head = tl.program_id(1)
     start = tl.load(CU + tl.program_id(2))
@@ -82,7 +77,7 @@ def dilated_window_ref(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, s
 def dilated_window(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
          G: tl.constexpr, W: tl.constexpr, STEP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
          E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """Row r of a sequence is token r // G and head r % G of one KV head."""
+    """Computes O and LSE of BM rows of one KV head: row r of a sequence is token r // G and head r % G."""
     first = tl.program_id(0) * BM
     group = tl.program_id(1).to(tl.int64)
     start = tl.load(CU + tl.program_id(2))

@@ -11,7 +11,10 @@ import triton.language as tl
 @triton.jit
 def flash_attention(Q, K, V, O, LSE, scale, sh, st, T, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                     CAUSAL: tl.constexpr):
-    """Q, K, V, O [heads, T, D]; LSE [heads, T], natural logarithm."""
+    """Computes attention of one tile of BM queries of a head. Q, K, V, O [heads, T, D]; LSE [heads, T], natural logarithm.
+
+    Grid: (cdiv(T, BM), heads).
+    """
     first = tl.program_id(0) * BM
     base = tl.program_id(1) * sh
     m = first + tl.arange(0, BM)

@@ -9,7 +9,10 @@ import triton.language as tl
 # tessera: instance layer_norm_fwd_f32(BLOCK=128)
 @triton.jit
 def layer_norm_fwd(X, W, B, Y, MEAN, RSTD, s, N, eps, BLOCK: tl.constexpr):
-    """One row in pieces of BLOCK: the mean, then the variance, then the result."""
+    """Computes one row in pieces of BLOCK: the mean, then the variance, then the result.
+
+    Grid: (rows).
+    """
     row = tl.program_id(0)
     total = tl.zeros((BLOCK,), tl.float32)
     for start in range(0, N, BLOCK):
@@ -36,7 +39,10 @@ def layer_norm_fwd(X, W, B, Y, MEAN, RSTD, s, N, eps, BLOCK: tl.constexpr):
 # tessera: instance layer_norm_bwd_dx_f32(BLOCK=512)
 @triton.jit
 def layer_norm_bwd_dx(DX, DY, X, W, MEAN, RSTD, DW, DB, s, N, BLOCK: tl.constexpr):
-    """One row: dx, and this row's part of dw and db, added atomically to zeroed arrays."""
+    """Computes dx of one row, and adds the row's part of dw and db atomically to arrays that are zero before.
+
+    Grid: (rows).
+    """
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
     live = c < N

@@ -16,7 +16,10 @@ def leaky(x):
 @triton.jit
 def matmul(A, B, C, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, ROWS: tl.constexpr,
            LEAKY: tl.constexpr):
-    """One BM x BN tile of C. Programs walk ROWS rows of tiles at a time, so that tiles of B are found in the cache."""
+    """Computes one BM x BN tile of C. Programs walk ROWS rows of tiles at a time, so that tiles of B stay in the cache.
+
+    Grid: (cdiv(M, BM) * cdiv(N, BN)).
+    """
     pid = tl.program_id(0)
     tiles_m = tl.cdiv(M, BM)
     tiles_n = tl.cdiv(N, BN)

@@ -20,7 +20,7 @@ struct CompressedParts {
 // dk and dv of the selected branch. For lists of more than `chunk` tokens,
 // `part` holds the partial sums of their chunks, fp32 [Hkv, chunks, l', D + E].
 struct ListChunks {
-  at::Tensor part, offsets, dk, dv; // offsets: PTR of docs/kernels.md
+  at::Tensor part, offsets, dk, dv; // offsets: PTR of docs/kernel-reference.md
   int64_t blocks, selectionLength, chunk;
 };
 

@@ -20,8 +20,8 @@ struct SelectionSizes {
 void checkSelection(const char *op, const SelectionSizes &sizes,
                     bool generalOverlap);
 
-// The blocks that each tile of tokens selected (docs/kernels.md). Both tensors
-// are undefined if the kernels of the selected branch do not need them.
+// The blocks that each tile of tokens selected (docs/kernel-reference.md). Both
+// tensors are undefined if the kernels of the selected branch do not need them.
 struct BlockLists {
   at::Tensor lists;  // int64 [Hkv, tiles, tokens of a tile * n]
   at::Tensor counts; // int32 [Hkv, tiles]

@@ -34,7 +34,7 @@ int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
 }
 
 // Returns the arguments of kernels that take lists of tiles instead of indices
-// (docs/kernels.md).
+// (docs/kernel-reference.md).
 Branch branchOf(const Attention &a, const Selection &of,
                 const BlockLists &lists) {
   const int64_t selected = of.indices.size(2);
@@ -64,7 +64,8 @@ Branch patternBranch(const Attention &a, const Selection &of,
   return branch;
 }
 
-// Blocks of l' rows in the format that pack_keys writes (docs/kernels.md).
+// Blocks of l' rows in the format that pack_keys writes
+// (docs/kernel-reference.md).
 struct PackedBlocks {
   Tensor transposed; // [Hkv, tiles, first + tail, keys]
   Tensor rows;       // [Hkv, tiles, keys, nextPowerOfTwo(size)]

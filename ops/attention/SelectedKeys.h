@@ -9,7 +9,7 @@
 namespace tessera::runtime {
 
 // For each list and block, the tokens that selected it, ascending
-// (docs/kernels.md).
+// (docs/kernel-reference.md).
 struct InverseIndex {
   at::Tensor offsets; // int32 [lists, blocks + 1]: PTR
   at::Tensor starts;  // int32 [lists, tiles, blocks]: of each tile's tokens

@@ -24,8 +24,8 @@ namespace tessera::runtime {
 // kernel's accesses. Throws Error for a type that kernels do not support.
 Pointer pointerTo(const at::Tensor &tensor);
 
-// Collects the arguments of a launch, in the order of docs/kernels.md or by
-// name, and runs it. Tile sizes come from the kernel's configuration. A
+// Collects the arguments of a launch, in the order of docs/kernel-reference.md
+// or by name, and runs it. Tile sizes come from the kernel's configuration. A
 // repeated launch allocates no memory: the lists are members of this object,
 // and one PreparedLaunch exists per file, name and device. CUDA launches are
 // enqueued on torch's current stream of the tensors' GPU; the host does not

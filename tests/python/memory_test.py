@@ -15,7 +15,7 @@ internal = torch.ops.tessera_internal
 
 HEADS, KEY_HEADS, SIZE = 64, 4, 128
 LENGTH, STRIDE, SELECTION, SELECTED, WINDOW = 32, 16, 64, 16, 512
-CHUNK, SORTED, PARTS = 512, 128, 8   # tokens of a chunk of an inverse list, and of a tile that is sorted; parts of compressed keys (docs/kernels.md)
+CHUNK, SORTED, PARTS = 512, 128, 8   # tokens of a chunk of an inverse list, and of a tile that is sorted; parts of compressed keys (docs/kernel-reference.md)
 
 
 def allocations(body):
@@ -51,7 +51,7 @@ def peak(changes):
 
 
 def expected(tokens):
-    """Bytes at the peak of each pass, by the shapes of docs/kernels.md; the backward's beside what the forward left."""
+    """Bytes at the peak of each pass, by the shapes of docs/kernel-reference.md; the backward's beside what the forward left."""
     rows, blocks = tokens * HEADS, tokens // SELECTION + 1
     queries, keys, compressed = 2 * rows * SIZE, 2 * tokens * KEY_HEADS * SIZE, 2 * (tokens // STRIDE - 1) * KEY_HEADS * SIZE
     lists = KEY_HEADS * tokens * SELECTED * (4 + 8)

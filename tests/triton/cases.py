@@ -1,4 +1,4 @@
-# tests/triton/cases.py - shapes under test, and whole-stage launches by the recipes of docs/kernels.md.
+# tests/triton/cases.py - shapes under test, and whole-stage launches as docs/kernel-reference.md describes them.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses

@@ -1,4 +1,4 @@
-# tests/triton/inverse.py - the inverse index of selected blocks, and dk and dv from it, by the recipes of docs/kernels.md.
+# tests/triton/inverse.py - the inverse index of selected blocks, and dk and dv from it, by the recipes of docs/kernel-reference.md.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch

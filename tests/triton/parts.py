@@ -1,4 +1,4 @@
-# tests/triton/parts.py - dk and dv of compressed attention by parts of the tokens, by the recipe of docs/kernels.md.
+# tests/triton/parts.py - dk and dv of compressed attention by parts of the tokens, as docs/kernel-reference.md describes them.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 from cases import rows

@@ -16,7 +16,7 @@ def lists_of(generator, lists, tokens, block, count):
 
 
 def inverse_of(indices, block, tile):
-    """(PTR, STARTS, INV) of one sequence (docs/kernels.md); `tile` tokens make a tile."""
+    """(PTR, STARTS, INV) of one sequence (docs/kernel-reference.md); `tile` tokens make a tile."""
     lists, tokens, count = indices.shape
     blocks, tiles = tokens // block + 1, tokens // tile + 1
     offsets, starts, inverse = torch.zeros(lists, blocks + 1), torch.zeros(lists, tiles, blocks), torch.zeros(lists, tokens * count)

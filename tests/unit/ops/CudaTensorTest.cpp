@@ -214,8 +214,9 @@ TEST(CudaTensors, NsaForwardAndBackward) {
   expectSameAsCpu("nsa_attention", nsaArguments());
 }
 
-// A sequence of one part of its tokens and one of two (docs/kernels.md,
-// cmp_bwd_dkdv): added up by the launch of the selected branch, and alone.
+// A sequence of one part of its tokens and one of two
+// (docs/kernel-reference.md, cmp_bwd_dkdv): added up by the launch of the
+// selected branch, and alone.
 TEST(CudaTensors, CompressedKeysByPartsOfTheTokens) {
   const int64_t all = 330, most = 290;
   const Tensor cu = at::tensor({0, 40, 330}, at::kInt);
