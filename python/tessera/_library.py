@@ -8,7 +8,7 @@ import os
 import stat
 from pathlib import Path
 
-TORCH = "2.11"  # the library is compiled against this release
+TORCH = "2.15"  # the library is compiled against this release
 NAME = "libtessera_torch.so"
 
 

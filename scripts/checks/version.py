@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the version is that of CMakeLists.txt wherever it is named, and that CHANGELOG.md describes it.
+"""Checks that the version is that of CMakeLists.txt wherever it is named, that CHANGELOG.md describes it, and that files name the
+versions of torch and Triton that scripts/deps.lock pins.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -13,6 +14,10 @@ EXEMPT = re.compile(r"^(bench/results/|tests/)")
 ASSIGNED = re.compile(r"""__version__\s*=\s*["']|^version\s*=\s*["']""", re.M)
 # The package's name before a number: tessera_0.2.0_amd64.deb, libtessera.so.0.2, find_package(tessera 0.2.
 NAMED = re.compile(r"tessera(?:\.so\.|_|-torch_| )(\d+\.\d+(?:\.\d+)?)\b")
+# (file, pattern of the version in it, the wheel of scripts/deps.lock whose version it is).
+WHEELS = (("python/tessera/_library.py", r'^TORCH = "(.*?)"', "torch"), ("python/tessera/triton.py", r'^VERSION = "(.*?)"', "triton"),
+          ("docs/python.md", r"\bIt needs torch (\d+\.\d+)", "torch"), ("docs/packs.md", r"\bwith torch (\d+\.\d+)", "torch"),
+          ("docs/cpp.md", r"\bheaders of torch (\d+\.\d+)", "torch"), ("docs/language/types.md", r"\bof Triton (\d+\.\d+)", "triton"))
 
 
 def read(path):
@@ -39,6 +44,18 @@ def file_errors(path, text, version):
     return errors
 
 
+def wheel_errors(path, text, pattern, wheel, lock):
+    """Messages about the version of a wheel that a file names, with or without its last parts."""
+    pinned = re.search(r"^%s==(\S+)" % wheel, lock, re.M)[1]
+    found = re.search(pattern, text, re.M)
+    if not found:
+        return ["%s: does not name the version of %s: correct the file, or its pattern in scripts/checks/version.py" % (path, wheel)]
+    if (pinned + ".").startswith(found[1] + "."):
+        return []
+    line = text.count("\n", 0, found.start()) + 1
+    return ["%s:%d: names %s %s, and scripts/deps.lock has %s" % (path, line, wheel, found[1], pinned)]
+
+
 def main():
     version = declared(read("CMakeLists.txt"))
     if version is None:
@@ -50,6 +67,8 @@ def main():
     for path in filter(None, files):
         if not EXEMPT.match(path) and path not in ("CHANGELOG.md", "scripts/checks/version.py"):
             errors += file_errors(path, read(path), version)
+    for path, pattern, wheel in WHEELS:
+        errors += wheel_errors(path, read(path), pattern, wheel, read("scripts/deps.lock"))
     if "## [%s]" % version not in read("CHANGELOG.md"):
         errors.append("CHANGELOG.md: no section `## [%s]`" % version)
     for error in errors:

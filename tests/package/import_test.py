@@ -133,10 +133,10 @@ class TestImport:
         status, text = self.fake_torch("raise ImportError('none')")
         assert status == 1
         assert ("ImportError: tessera runs on torch, which this Python does not have\n"
-                      "HINT: pip install 'torch==2.11.*'") in text
+                      "HINT: pip install 'torch==2.15.*'") in text
 
     def test_another_torch(self):
         status, text = self.fake_torch("__version__ = '2.1.1'")
         assert status == 1
-        assert ("ImportError: tessera is built for torch 2.11, and this Python has torch 2.1.1\n"
-                      "HINT: pip install 'torch==2.11.*'") in text
+        assert ("ImportError: tessera is built for torch 2.15, and this Python has torch 2.1.1\n"
+                      "HINT: pip install 'torch==2.15.*'") in text

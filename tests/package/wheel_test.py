@@ -108,7 +108,7 @@ class TestWheel:
             [metadata] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
             text = wheel.read(metadata).decode()
             licences = [name for name in wheel.namelist() if "/licenses/" in name]
-        assert re.findall("^Requires-Dist: (.*)$", text, re.M) == ["torch==2.11.*", 'pyarrow==26.*; extra == "parquet"']
+        assert re.findall("^Requires-Dist: (.*)$", text, re.M) == ["torch==2.15.*", 'pyarrow==26.*; extra == "parquet"']
         assert "Requires-Python: >=3.11" in text
         for package in ("LICENSE", "NOTICE", "libllvm22.txt", "libmlir-22.txt"):
             assert package in [name.rsplit("/", 1)[1] for name in licences]

@@ -29,3 +29,14 @@ def test_another_version_in_a_name_is_an_error():
 def test_the_declared_version_passes():
     text = "tessera_0.2.0_amd64.deb libtessera.so.0.2 find_package(tessera 0.2 REQUIRED) libtessera_torch.so"
     assert check.file_errors("docs/cpp.md", text, "0.2.0") == []
+
+
+def test_a_wheel_of_another_version_is_an_error():
+    lock = "torch==2.15.0 --hash=sha256:ab\ntriton==3.6.0 --hash=sha256:cd\n"
+    pattern = r'^TORCH = "(.*?)"'
+    for version in ("2.15", "2.15.0", "2"):
+        assert check.wheel_errors("a.py", f'\nTORCH = "{version}"\n', pattern, "torch", lock) == []
+    for version in ("2.11", "2.1", "2.15.1"):
+        assert check.wheel_errors("a.py", f'\nTORCH = "{version}"\n', pattern, "torch", lock) == [
+            f"a.py:2: names torch {version}, and scripts/deps.lock has 2.15.0"]
+    assert "does not name the version of torch" in check.wheel_errors("a.py", "", pattern, "torch", lock)[0]

@@ -200,7 +200,7 @@ fs::path packages() {
   return {};
 }
 
-// Returns the version of a wheel, such as "2.11.0" for torch-2.11.0.dist-info,
+// Returns the version of a wheel, such as "2.15.0" for torch-2.15.0.dist-info,
 // or an empty string without the wheel.
 std::string wheelVersion(const fs::path &site, const std::string &name) {
   std::error_code failed;

@@ -142,7 +142,8 @@ int run(const PackOptions &options) {
   }
   writeRuntime(options.out, options.config, options.settings, bytes);
   printPackListing(fs::path(options.out) / "run.tpack");
-  std::printf("train where there is torch 2.11: %s/train [key=value ...]\n",
+  std::printf("train where there is torch " TESSERA_TORCH_VERSION
+              ": %s/train [key=value ...]\n",
               options.out.c_str());
   return 0;
 }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the version in torch's headers, such as "2.11"; empty without
+// Returns the version in torch's headers, such as "2.15"; empty without
 // headers.
 std::string torchVersion(const fs::path &torch) {
   std::istringstream lines(
