@@ -11,9 +11,9 @@
 
 namespace tessera::trainer {
 
-/// Settings with which a run needs less memory. smallerRun() tries, cheapest
-/// first: recomputation (bitwise equal results, possible at a resume), a
-/// sharded optimizer state, more but smaller micro-batches. It returns the
+/// Settings with which a run needs less memory. smallerRun() tries candidates
+/// in this order: recomputation (bitwise equal results, possible at a resume),
+/// a sharded optimizer state, more but smaller micro-batches. It returns the
 /// first whose plan needs at most `bytes`, else the one that needs least.
 struct SmallerRun {
   std::vector<std::string> settings; ///< "key=value"; empty: none helps.
