@@ -76,8 +76,11 @@ public:
   /// values of other shards are old until shareWeights()
   /// (trainer/parallel/StateShards.h).
   void step(double learningRate);
+  /// Sets the gradients to zero. In fp32, makes the gradients of the parameters
+  /// views of the buffer.
   void zeroGradients();
 
+  /// Returns the shard that this process updates.
   Shard shard() const { return part; }
   /// Returns the state of this process's shard. The tensors share memory with
   /// the optimizer.

@@ -24,6 +24,7 @@ struct LossScale {
   bool operator==(const LossScale &) const = default;
 };
 
+/// Steps without an overflow after which the factor is doubled.
 constexpr int64_t scaleGrowthSteps = 2000;
 constexpr double largestScale = 16777216; ///< 2^24
 
@@ -38,6 +39,7 @@ LossScale firstScale(const Config &config);
 bool overflowed(const Config &config, LossScale &scale, double loss,
                 double norm);
 
+/// Returns the state as checkpoints contain it.
 nlohmann::json toJson(const LossScale &scale);
 /// Reads the state from a checkpoint. Returns firstScale() if the checkpoint
 /// does not contain it or the run is not in fp16.

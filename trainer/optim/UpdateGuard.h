@@ -15,14 +15,14 @@ struct Config;
 
 /// State from which the next update is judged; checkpoints contain it.
 struct UpdateHistory {
-  /// Finite losses and gradient norms of the last guardWindow steps, oldest
-  /// first.
+  /// The last guardWindow finite losses and gradient norms, oldest first.
   std::vector<double> losses, norms;
   std::vector<int64_t> skipped; ///< Recently skipped steps, ascending.
 
   bool operator==(const UpdateHistory &) const = default;
 };
 
+/// Returns the history as checkpoints contain it.
 nlohmann::json toJson(const UpdateHistory &history);
 /// Reads the history from a checkpoint; empty if the checkpoint does not
 /// contain it. Throws nlohmann's exceptions if the JSON has another structure.
