@@ -10,6 +10,7 @@
 
 namespace tessera::trainer {
 
+/// B sequences of S tokens as tensors, for one forward and backward pass.
 struct Batch {
   at::Tensor inputs; ///< int64 [B, S]
   /// The token after each input, int64 [B, S]; noTarget if it is unknown.

@@ -12,6 +12,7 @@ namespace tessera::trainer {
 
 struct Config;
 
+/// The data of a run.
 struct Corpus {
   std::string name;
   /// Disjoint streams of tokens. If some files have names that match
@@ -29,6 +30,7 @@ struct Corpus {
   /// 1 for text; 0 if the files do not contain the length of their text.
   double tokensPerByte = 1;
 
+  /// True if the tokens are the 256 byte values.
   bool bytes() const { return vocabulary == 256; }
 };
 
@@ -39,6 +41,7 @@ struct LossUnit {
   const char *name; ///< "bits/byte"
   const char *key;  ///< Key in metrics, such as "bpb".
 };
+/// Returns the unit for the losses of this data.
 LossUnit lossUnit(const Corpus &corpus);
 
 /// Opens config.dataPath, or generates synthetic tokens. Without a path it uses

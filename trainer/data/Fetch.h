@@ -10,6 +10,7 @@
 
 namespace tessera::trainer {
 
+/// The options of fetchData().
 struct FetchOptions {
   /// Path of a text file with one entry a line: "ADDRESS [SHA256]", or "SHA256
   /// ADDRESS" as sha256sum prints it. Empty lines and lines that begin with #
@@ -24,6 +25,7 @@ struct FetchOptions {
                      ///< network can change the file.
 };
 
+/// The result of fetchData().
 struct Fetched {
   int64_t files = 0;     ///< Files in the list.
   int64_t there = 0;     ///< Files that existed before the call.

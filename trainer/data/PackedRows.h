@@ -35,6 +35,7 @@ public:
   /// the end token, or noTarget. The last applies if the files have no end
   /// token, or if the stream ends inside of the document.
   enum class Follows : int8_t { Next, End, Nothing };
+  /// A document, or `length` tokens of a longer one.
   struct Piece {
     int64_t first; ///< Index of its first token in the store.
     int32_t length;
@@ -44,6 +45,7 @@ public:
   /// Returns the number of rows. Rows are sorted by their first piece in the
   /// store.
   int64_t rows() const { return int64_t(begins.size()) - 1; }
+  /// Returns the pieces of a row, in its order.
   std::span<const Piece> pieces(int64_t row) const;
   /// Returns the number of tokens that are not padding. The other tokens of
   /// rows() * length are zeros.

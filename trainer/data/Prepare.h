@@ -12,6 +12,8 @@
 
 namespace tessera::trainer {
 
+/// The options of prepareData(). `input` is a file or a folder, `out` an empty
+/// or a new folder.
 struct PrepareOptions {
   std::string input, out;
   std::string field = "text"; ///< JSON key or parquet column with the text.
@@ -20,6 +22,8 @@ struct PrepareOptions {
   int64_t shardTokens = 100'000'000;
 };
 
+/// The written shards, and the number of documents and tokens in them.
+/// Documents include the held-out ones.
 struct Prepared {
   std::vector<std::string> files;
   int64_t documents = 0, heldOutDocuments = 0, tokens = 0;
@@ -32,6 +36,7 @@ struct Prepared {
 /// and if `out` contains files.
 Prepared prepareData(const PrepareOptions &options);
 
+/// The options of makeTokenizer(); `input`, `out` and `field` are as above.
 struct TokenizerOptions {
   std::string input, out;
   std::string field = "text";

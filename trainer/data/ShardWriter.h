@@ -42,8 +42,10 @@ public:
   /// `textBytes` bytes of text.
   void append(std::string_view text);
   void append(std::span<const uint32_t> tokens, int64_t textBytes);
+  /// Completes the open shard.
   void finish();
 
+  /// Return the complete shards, and the tokens and documents in them.
   const std::vector<std::string> &files() const { return written; }
   int64_t tokens() const { return allTokens; }
   int64_t documents() const { return allDocuments; }

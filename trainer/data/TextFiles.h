@@ -14,6 +14,7 @@ namespace tessera::trainer {
 class DocumentSink {
 public:
   virtual ~DocumentSink() = default;
+  /// Starts a document.
   virtual void begin() = 0;
   /// Appends to the last document.
   virtual void append(std::string_view text) = 0;

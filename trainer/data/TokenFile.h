@@ -10,6 +10,7 @@
 
 namespace tessera::trainer {
 
+/// The format of a file of tokens.
 enum class TokenFormat {
   Text,  ///< Any file: each byte is a token.
   LlmC,  ///< llm.c's .bin: 256 int32 of header, then tokens.
@@ -52,6 +53,7 @@ TokenLayout readLayout(std::string_view head, int64_t size,
 /// tokenizer's name is too long for it.
 std::string shardHeader(const TokenLayout &layout);
 
+/// Returns the name of a format for messages, such as "shard".
 const char *formatName(TokenFormat format);
 
 } // namespace tessera::trainer

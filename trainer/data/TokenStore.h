@@ -35,6 +35,7 @@ public:
   /// Appends the tokens of a file.
   void add(std::shared_ptr<const RandomFile> file, const TokenLayout &layout);
 
+  /// Returns the number of tokens.
   int64_t size() const { return total; }
   /// Returns the largest vocabulary of the files; 256 for text.
   int64_t vocabulary() const { return largest; }
