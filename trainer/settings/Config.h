@@ -25,8 +25,13 @@ enum class ExchangeBackend : int { Auto, Nccl, Gloo };
 enum class Precision : int { Fp32, Bf16, Fp16 };
 enum class TokenizerKind : int { Byte, Gpt2 };
 enum class DataOrigin : int { Files, Synthetic };
+/// The order of windows: drawn independently, in shuffled passes, or
+/// sequential.
 enum class DataOrder : int { Random, Shuffled, Sequential };
+/// How documents become sequences: cut from the joined text, or packed into
+/// rows (trainer/data/PackedRows.h).
 enum class DataPacking : int { Joined, BestFit };
+/// What follows a pass over the data: the next pass, or an error.
 enum class DataEnd : int { Repeat, Stop };
 
 /// A range of steps, counted from 1, both ends included; empty if first is 0.
@@ -58,7 +63,7 @@ struct Config {
 
   int64_t steps = 1000; ///< Optimizer steps.
   int64_t sequenceLength = 512;
-  /// Sequences of a micro-batch, of all processes and of one.
+  /// Sequences of a micro-batch: of all processes, and of each process.
   int64_t batchSize = 4, deviceBatchSize = 0;
   int64_t accumulate = 1; ///< Micro-batches of an optimizer step.
   double learningRate = 3e-3;
@@ -79,10 +84,10 @@ struct Config {
   /// Updates that may be skipped in guardWindow steps.
   int64_t skipBudget = 10;
   int64_t seed = 1;
-  std::string initialWeights; ///< A file; empty: drawn from the seed.
+  std::string initialWeights; ///< Weights file; empty: random from the seed.
 
   int64_t logEvery = 10;
-  int64_t evaluateEvery = 0; ///< 0: only at the end.
+  int64_t evaluateEvery = 0; ///< Steps between evaluations; 0: only at the end.
   int64_t evaluateWindows = 32;
   int64_t finalWindows = 0;  ///< Windows of the final evaluation; 0: all.
   int64_t compareEvery = 0;  ///< Steps between checks of kernels; 0: none.
@@ -90,12 +95,12 @@ struct Config {
   int64_t sampleEvery = 0;   ///< Steps between samples of text; 0: none.
   int64_t sampleTokens = 64;
   std::string hellaSwag;      ///< ChoiceFile for evaluation; empty: none.
-  int64_t hellaSwagEvery = 0; ///< Steps; 0: only at the end.
-  int64_t hellaSwagLimit = 0; ///< Examples; 0: all.
-  int64_t saveEvery = 200;    ///< 0: only when stopped and at the end.
+  int64_t hellaSwagEvery = 0; ///< Steps between scores; 0: only at the end.
+  int64_t hellaSwagLimit = 0; ///< Examples to score; 0: all.
+  int64_t saveEvery = 200;    ///< Steps; 0: only when stopped and at the end.
   int64_t keepCheckpoints = 2;
-  int64_t milestoneEvery = 0; ///< Steps; 0: none.
-  double watchdog = 180;      ///< Seconds; 0: none.
+  int64_t milestoneEvery = 0; ///< Steps between kept checkpoints; 0: none.
+  double watchdog = 180; ///< Seconds until a slow step is reported; 0: never.
   StepRange traceSteps;
   bool nvtx = false; ///< Emits NVTX ranges.
   /// Replays micro-steps as CUDA graphs (trainer/loop/MicroStep.h).

@@ -21,6 +21,7 @@ struct SmallerRun {
   bool fits = false;
   bool resumes = false; ///< True if a resumed run accepts them.
 };
+/// Searches settings for `config` with which its plan needs at most `bytes`.
 SmallerRun smallerRun(const Config &config, int64_t bytes);
 
 /// Returns an error with `what` and the smaller run. `held` is the peak memory

@@ -83,7 +83,7 @@ ParameterPart phiParameters(const ModelConfig &m) {
     const int64_t width = models::phiWidth(m, d);
     count += l * d + networks * (width * (l * d + 1) + d * width);
   }
-  count += networks * m.valueDim; // the bias of values
+  count += networks * m.valueDim; // bias of the network for values
   return {"compression",
           fmt::format("{1} * (l*d + {0}(h*(l*d+1) + d*h) for d_k and d_v, "
                       "{0}d_v)",

@@ -19,6 +19,7 @@ struct ParameterPart {
   int64_t count;
 };
 
+/// The resources that a run needs.
 struct Plan {
   std::vector<ParameterPart> parts;
   int64_t parameters = 0;
@@ -36,6 +37,7 @@ struct Plan {
   std::vector<std::string> kernels; ///< Files of kernels/ that a step uses.
 };
 
+/// Returns the plan of a run. Does not build the model.
 Plan planOf(const Config &config);
 
 /// Returns the plan as text, with steps and tokens.

@@ -35,9 +35,10 @@ using Field = std::variant<std::monostate, std::string *, bool *, int64_t *,
 enum class AtResume {
   Keep,     ///< Results depend on it: another value is refused.
   Change,   ///< Results do not depend on it.
-  Announce, ///< Results depend on it, but it may change, with a line.
+  Announce, ///< Results depend on it: a change is allowed and reported.
 };
 
+/// An entry of the table.
 struct Setting {
   std::string key;                  ///< "train.batch_size"
   std::vector<std::string> aliases; ///< Other keys with the same meaning.
@@ -50,6 +51,7 @@ struct Setting {
   /// feature.
   std::vector<std::string> accepted;
 
+  /// True for a key without an effect, which nsa-vibe's files may contain.
   bool absent() const { return !accepted.empty() || !field; }
 };
 
@@ -62,8 +64,8 @@ const Setting *findSetting(const std::string &name);
 const Setting *findTwin(const std::string &variable);
 
 /// Sets a value from the text of YAML or of a command line. Throws
-/// tessera::Error with the key for a value that is invalid, out of range, or
-/// supported by nsa-vibe only.
+/// tessera::Error, with the key, if the value is invalid, out of range, or
+/// supported only by nsa-vibe.
 void setValue(const Setting &setting, Config &config, const std::string &text);
 /// Returns the value as text that setValue() accepts.
 std::string valueText(const Setting &setting, const Config &config);

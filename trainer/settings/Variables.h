@@ -11,6 +11,7 @@
 
 namespace tessera::trainer {
 
+/// The key and the value that a variable sets.
 struct VariableSetting {
   std::string key, text, variable;
 };
