@@ -23,6 +23,7 @@
 
 namespace tessera::trainer {
 
+/// Returns the CRC-32C (Castagnoli) of the bytes.
 uint32_t crc32c(std::string_view bytes);
 
 /// Appends scalars to FOLDER/events.out.tfevents.TIME.HOST.PID. The first add()

@@ -22,6 +22,7 @@ enum class RunFinding : int {
 /// .anomaly_type contains it; "fine" for Fine.
 const char *findingName(RunFinding finding);
 
+/// Limits that the user of `tessera watch` can set.
 struct WatchLimits {
   /// Longest time without a heartbeat during a step, in seconds. The limit is
   /// at least ten median steps, and ten times higher between steps, where a run
@@ -29,6 +30,7 @@ struct WatchLimits {
   double stall = 180;
 };
 
+/// The first finding about a run, or Fine.
 struct Verdict {
   RunFinding finding = RunFinding::Fine;
   bool finished = false; ///< True if metrics.json exists.

@@ -21,9 +21,11 @@ public:
   NvtxRanges(const NvtxRanges &) = delete;
   NvtxRanges &operator=(const NvtxRanges &) = delete;
 
+  /// Ends the current step, if any, and starts the next one.
   void beginStep(int64_t number);
   /// Ends the current phase and starts the next one. `name` must be a literal.
   void phase(const char *name);
+  /// Ends the current step and its phase.
   void endStep();
 
 private:

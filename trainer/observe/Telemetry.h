@@ -40,6 +40,7 @@ struct StepRecord {
 struct ProcessMemory {
   int64_t now = 0, most = 0;
 };
+/// Reads the memory of this process from the kernel.
 ProcessMemory processMemory();
 
 /// Returns seconds since the epoch as "2026-01-31T12:00:00Z".
@@ -51,6 +52,7 @@ std::string duration(double seconds);
 /// Writes to standard error. Ignores errors, because a run continues without a
 /// terminal or reader.
 void writeLog(std::string_view text);
+/// Writes a line as writeLog() does.
 void logLine(const std::string &text);
 
 /// Reports progress on standard error: a single line that is redrawn on a

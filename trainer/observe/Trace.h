@@ -43,6 +43,7 @@ public:
   /// phases are also NVTX ranges.
   Trace(std::string file, StepRange steps, models::Kernels &kernels,
         std::string target = {}, bool nvtx = false);
+  /// Calls finish().
   ~Trace();
   Trace(const Trace &) = delete;
 
