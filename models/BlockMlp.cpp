@@ -27,8 +27,14 @@ at::Tensor activated(const at::Tensor &x, MlpKind kind) {
 } // namespace
 
 /// A block consists of l / d adjacent chunks of d tokens, and W1 vec(x) is a
-/// sum over these chunks. Each chunk is multiplied once, by the columns of W1
-/// for every offset in a block. So no token is copied into several blocks.
+/// sum over these chunks. One matrix product multiplies each chunk by the
+/// columns of W1 for every offset in a block. So overlapping blocks do not copy
+/// tokens. For l / d = 2 and W1 = [A B]:
+///
+///   chunks      c0       c1       c2       c3
+///   products    A c0     A c1     A c2     A c3
+///               B c0     B c1     B c2     B c3
+///   blocks      A c0 + B c1,  A c1 + B c2,  A c2 + B c3
 at::Tensor BlockMlp::apply(const at::Tensor &x, const NsaGeometry &g,
                            MlpKind activation) const {
   const int64_t count = g.compressedCount(x.size(1));

@@ -1,5 +1,5 @@
-// models/ComparedKernels.cpp - calls compiled kernels and plain torch with the
-// same inputs.
+// models/ComparedKernels.cpp - runs operations by compiled kernels and by plain
+// torch on the same inputs, and records the differences.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/ComparedKernels.h"
@@ -24,7 +24,8 @@ NsaInputs plain(const NsaInputs &in) {
   return p;
 }
 
-/// The largest difference over the largest value.
+/// Returns the largest absolute difference divided by the largest absolute
+/// value of `reference`; infinity if a difference is not finite.
 double relative(const at::Tensor &found, const at::Tensor &reference) {
   if (reference.numel() == 0)
     return 0;
@@ -35,8 +36,8 @@ double relative(const at::Tensor &found, const at::Tensor &reference) {
   return largest > 0 ? difference / largest : difference;
 }
 
-/// True where a query of a key head has the same blocks in `a` and `b`, bool
-/// [Hkv, T].
+/// Returns bool [Hkv, T]: true if the query has the same selected blocks in `a`
+/// and `b`.
 at::Tensor sameBlocks(const at::Tensor &a, const at::Tensor &b) {
   return (a.to(at::kCPU, at::kInt) == b.to(at::kCPU, at::kInt)).all(-1);
 }
@@ -106,7 +107,8 @@ public:
     for (int branch = 0; branch < 4; ++branch) {
       NsaInputs one = in;
       if (branch < 3) {
-        // Logits so large that softmax and sigmoid give exactly 0 or 1.
+        // The logits are so large that softmax and sigmoid return 0 or 1. So
+        // the output is the output of one branch.
         const double far = 1e4 * config.gateTemperature;
         one.gateLogits = at::full_like(in.gateLogits, -far);
         one.gateLogits.select(2, branch).fill_(far);

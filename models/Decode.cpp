@@ -1,13 +1,13 @@
-// models/Decode.cpp - a forward pass over new tokens whose earlier tokens are
-// in a cache.
+// models/Decode.cpp - forward pass over new tokens of sequences whose earlier
+// tokens are in a cache; generation uses it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prefill and decoding are the same function over more or fewer tokens, so
-// results do not depend on how a text is split into calls (nsa.md REQ-16). It
-// uses plain torch operations, because the training kernels need queries and
-// keys of the same tokens. For a single new token there are compiled decoding
-// kernels, which select the same blocks as the training kernel.
+// results do not depend on how a text is split into calls (nsa.md REQ-16). The
+// function calls plain torch, because the training kernels require queries and
+// keys of the same tokens. For a single new token it calls compiled decoding
+// kernels if there are any; they select the same blocks as the training kernel.
 #include "models/Transformer.h"
 
 #include "models/Block.h"
@@ -23,7 +23,7 @@
 namespace tessera::models {
 namespace {
 
-/// [B * n, H, D] -> [B, H, n, D]
+/// Converts [B * n, H, D] to [B, H, n, D].
 at::Tensor byHead(const at::Tensor &x, int64_t sequences) {
   return x.unflatten(0, {sequences, -1}).transpose(1, 2);
 }

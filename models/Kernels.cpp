@@ -1,4 +1,5 @@
-// models/Kernels.cpp - packing and the choice of a kernel source.
+// models/Kernels.cpp - packed sequences, default implementations in torch, and
+// the choice between compiled kernels and torch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Kernels.h"

@@ -17,7 +17,8 @@
 namespace tessera::models {
 namespace {
 
-/// Queries per block when plain torch computes attention over a cache.
+/// Queries that plain torch processes at a time over a cache. It bounds the
+/// memory of masks and scores.
 constexpr int64_t blockRows = 512;
 
 /// Returns torch's causal attention (SDPA) over the sequences of a batch.
@@ -187,9 +188,11 @@ private:
   }
 
   const CustomAttention custom;
-  std::vector<int64_t> valueRows; ///< Of ModelConfig::sequenceValues.
-  at::Tensor learned;     ///< [names * Hq, dim]: a number for each token.
-  at::Tensor headLearned; ///< [names * Hq]
+  /// Index in ModelConfig::sequenceValues of each value the pattern reads.
+  std::vector<int64_t> valueRows;
+  /// [names * Hq, dim]: projection that gives each token and head a number.
+  at::Tensor learned;
+  at::Tensor headLearned; ///< [names * Hq]: a number for each head.
 };
 
 } // namespace

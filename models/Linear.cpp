@@ -1,4 +1,5 @@
-// models/Linear.cpp - matrix products of the model and of its optimizer.
+// models/Linear.cpp - matrix products of the model and of its optimizer, by
+// torch operations of libtessera.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Linear.h"

@@ -1,4 +1,5 @@
-// models/ModelConfig.cpp - the shape rules of a model, each with its message.
+// models/ModelConfig.cpp - checks the sizes of a model and derives the settings
+// of its layers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/ModelConfig.h"

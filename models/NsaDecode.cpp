@@ -1,5 +1,5 @@
-// models/NsaDecode.cpp - an NSA layer over new tokens whose earlier tokens are
-// in a cache.
+// models/NsaDecode.cpp - an NSA layer over new tokens of sequences whose
+// earlier tokens are in a cache.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/NsaLayer.h"
@@ -12,9 +12,10 @@
 namespace tessera::models {
 namespace {
 
+/// Queries that are processed at a time, to bound the memory of masks.
 constexpr int64_t decodedRows = 512;
 
-/// [B * n, H, D] -> [B, H, n, D]
+/// Converts [B * n, H, D] to [B, H, n, D].
 at::Tensor byHeadOf(const at::Tensor &x, int64_t sequences) {
   return x.unflatten(0, {sequences, -1}).transpose(1, 2);
 }
@@ -25,7 +26,8 @@ at::Tensor selectedOfOne(const NsaGeometry &g, int64_t place,
                          const at::Tensor &q, const at::Tensor &k,
                          const at::Tensor &v, const at::Tensor &indices,
                          int64_t group) {
-  // [B * Hkv, n * l'] tokens of the blocks; tokens of block -1 are masked.
+  // Tokens of the selected blocks, [B * Hkv, n * l']; those of block -1 are
+  // masked.
   const at::Tensor blocks = indices.select(1, 0).to(at::kLong).unsqueeze(-1);
   const at::Tensor tokens =
       (blocks * g.selectionLength + at::arange(g.selectionLength)).flatten(1);
@@ -49,8 +51,8 @@ at::Tensor selectedOfOne(const NsaGeometry &g, int64_t place,
   return maskedAttention(q, gather(k), gather(v), mask);
 }
 
-/// Returns how many tokens of the selected blocks the queries attend to. The
-/// query of row i is at position `first` + i.
+/// Returns the number of tokens of the selected blocks that the queries attend
+/// to. The query of row i is at position `first` + i.
 int64_t selectedTokens(const at::Tensor &indices, const NsaGeometry &g,
                        int64_t first) {
   const at::Tensor blocks = indices.to(at::kLong);
@@ -93,7 +95,11 @@ at::Tensor NsaLayer::extend(Kernels &kernels, const ExtensionInputs &in,
 
 /// Compresses the blocks that the new tokens complete. The cache keeps all raw
 /// keys from the start of the next block, so a block can begin in one call and
-/// end in another.
+/// end in another. With blocks of 4 tokens and stride 2:
+///
+///   raw keys before      4 5            (block 2 begins at token 4)
+///   with the new keys    4 5 6 7 8      (block 2 is complete: 4 5 6 7)
+///   raw keys after           6 7 8      (block 3 begins at token 6)
 void NsaLayer::compressNew(CacheLayer &layer, const at::Tensor &keys,
                            const at::Tensor &values, int64_t last) const {
   const NsaGeometry &g = config.nsa;
@@ -130,7 +136,8 @@ at::Tensor NsaLayer::attendCached(Kernels &kernels, const at::Tensor &q,
   const int64_t group = c.heads / c.kvHeads, last = first + q.size(2);
   const auto share = [&](const at::Tensor &x) { return shareKeys(x, group); };
   const bool compiled = kernels.decodes() && last - first == 1;
-  // [B * Hkv, group, 1, E] of keys from `from` on, or of the blocks.
+  // Returns the compiled attention [B * Hkv, group, 1, E] to the keys from
+  // `from` on, or to those of the blocks `chosen`.
   const auto decoded = [&](int branch, int64_t from, const at::Tensor &chosen) {
     const at::Tensor o = kernels.decodeAttention(
         q.reshape({sequences, c.heads, -1}), layer.keys[branch],

@@ -27,9 +27,9 @@ BlockMlp blockMlp(ParameterBuilder &build, const std::string &in,
   return mlp;
 }
 
-/// Returns the bias of the gate logits that forces gates as the settings ask,
-/// fp32 [3]. It is so large that softmax and sigmoid give exactly 0 or 1.
-/// Undefined: no gate is forced.
+/// Returns a bias of the gate logits, fp32 [3], that forces gates as the
+/// settings require. It is so large that softmax and sigmoid return 0 or 1.
+/// Returns an undefined tensor if no gate is forced.
 at::Tensor gateShift(const ModelConfig &c) {
   const bool used[] = {c.useCompressed, c.useSelected, c.useWindow};
   const bool free = c.gateOverride == GateOverride::None;
@@ -52,7 +52,7 @@ NsaLayer::NsaLayer(const ModelConfig &c, ParameterBuilder &build,
                    const std::string &in, at::Device device)
     : LayerAttention(c) {
   if (const at::Tensor added = gateShift(c); added.defined())
-    shift = added.to(device); // here, so that no step copies it to the GPU
+    shift = added.to(device); // copied once, not in every step
   const bool hidden = c.gateInput == GateInput::Hidden;
   const int64_t width = hidden ? c.keyDim : std::max<int64_t>(1, c.keyDim / 2);
   const int64_t inputs = hidden ? c.dim : c.keyDim;

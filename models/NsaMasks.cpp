@@ -1,4 +1,5 @@
-// models/NsaMasks.cpp - block scores, canonical selection, masks.
+// models/NsaMasks.cpp - computes the weights of block scores, the selection of
+// blocks and the masks of NSA's branches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/NsaMasks.h"

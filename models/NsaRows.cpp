@@ -1,4 +1,5 @@
-// models/NsaRows.cpp - NSA's branches as masked attention in plain torch.
+// models/NsaRows.cpp - computes NSA's branches as masked attention in plain
+// torch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/NsaRows.h"

@@ -1,4 +1,5 @@
-// models/Recompute.cpp - an autograd function that runs its body twice.
+// models/Recompute.cpp - an autograd function that runs its body in the forward
+// pass and again in the backward pass.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Recompute.h"
@@ -38,7 +39,7 @@ struct RunAgain : torch::autograd::Function<RunAgain> {
     variable_list found = torch::autograd::grad(
         {body->run(x)}, inputs, grads, /*retain_graph=*/std::nullopt,
         /*create_graph=*/false, /*allow_unused=*/true);
-    found.insert(found.begin(), at::Tensor()); // of the body
+    found.insert(found.begin(), at::Tensor()); // `body` gets no gradient
     return found;
   }
 };

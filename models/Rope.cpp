@@ -1,4 +1,5 @@
-// models/Rope.cpp - RoPE frequencies, unscaled and scaled (linear, YaRN).
+// models/Rope.cpp - computes RoPE's frequencies, unscaled or scaled (linear,
+// YaRN).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Rope.h"

@@ -1,4 +1,5 @@
-// models/RopeTable.cpp - computes the tables; angles are in double.
+// models/RopeTable.cpp - computes tables of cosines and sines in fp64, and
+// rotates heads by them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/RopeTable.h"

@@ -18,7 +18,7 @@ using runtime::Scorer;
 
 namespace {
 
-/// Queries per block; the masks over the cache exist for one block at a time.
+/// Queries that are processed at a time, to bound the memory of masks.
 constexpr int64_t blockRows = 512;
 
 } // namespace
@@ -62,7 +62,7 @@ at::Tensor SelectedLayer::number() const {
              : at::Tensor();
 }
 
-// The division keeps the scores of random inputs near 1.
+// Divides so that the scores of random inputs have about unit size.
 at::Tensor SelectedLayer::indexWeights(const at::Tensor &projected) const {
   return projected.to(at::kFloat) /
          std::sqrt(double(selection.heads * selection.width));

@@ -24,8 +24,8 @@ at::Tensor inBlocks(const at::Tensor &x, int64_t block, double value) {
       .unflatten(-2, {-1, block});
 }
 
-/// Appends the sink as the last column of logits [B, Hq, queries, keys]; an
-/// undefined sink changes nothing.
+/// Appends the sink as the last column of logits [B, Hq, queries, keys].
+/// Returns the logits unchanged if the sink is undefined.
 at::Tensor withSink(const at::Tensor &logits, const at::Tensor &sink) {
   if (!sink.defined())
     return logits;
@@ -119,8 +119,8 @@ at::Tensor SelectedRows::indices() const {
   NsaGeometry g = geometryOf(selection);
   if (selection.streams != runtime::Streams::Joined)
     return selectBlocks(scores(), g, first, last);
-  // Compressed key i is complete d * i tokens after key 0, whose last token is
-  // at position l - 1.
+  // Query t can read compressed key i if d * i + l - 1 <= t. Shifted by l - 1,
+  // this is the rule of selectBlocks() for blocks of d tokens.
   g.selectionLength = g.stride;
   return selectBlocks(scores(), g, first + 1 - g.blockLength,
                       last + 1 - g.blockLength);
@@ -142,7 +142,7 @@ at::Tensor SelectedRows::attendJoined() const {
   const int64_t count = keys.size(2);
   at::Tensor seen = compressedVisible(g, first, last, count);
   if (selection.scorer != runtime::Scorer::None) {
-    const at::Tensor chosen = indices() + 1; // 0: none
+    const at::Tensor chosen = indices() + 1; // column 0 receives the padding
     std::vector<int64_t> shape = chosen.sizes().vec();
     shape.back() = count + 1;
     seen = at::zeros(shape, at::kBool)

@@ -1,5 +1,5 @@
-// models/SelectionCheck.cpp - compares a pattern that selects blocks with plain
-// torch.
+// models/SelectionCheck.cpp - compares selection, output and gradients of a
+// pattern that selects blocks with plain torch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/SelectionCheck.h"
@@ -24,10 +24,11 @@ using runtime::PatternSelection;
 using runtime::Scorer;
 using MaybeTensor = std::optional<Tensor>;
 
+/// Type and head sizes of one comparison.
 struct Case {
   at::ScalarType type;
   int64_t keyHeads, group, keyDim, valueDim;
-  double limit; // of relative RMS errors
+  double limit; ///< Largest allowed relative RMS error.
 };
 
 const Case cases[] = {{at::kFloat, 2, 1, 32, 32, 1e-5},
@@ -37,8 +38,8 @@ const Case cases[] = {{at::kFloat, 2, 1, 32, 32, 1e-5},
                       {at::kBFloat16, 1, 16, 32, 32, 2e-2}};
 const std::vector<int64_t> lengths = {0, 1, 119, 64, 33};
 
-/// Returns sizes so small that the selection omits blocks of sequences of about
-/// 100 tokens.
+/// Returns the selection with smaller sizes, so that it omits blocks even in
+/// sequences of about 100 tokens.
 PatternSelection small(PatternSelection s) {
   if (s.scorer != Scorer::None && s.streams != runtime::Streams::Joined)
     s.block = std::min<int64_t>(s.block, 16);
@@ -56,8 +57,9 @@ PatternSelection small(PatternSelection s) {
   return s;
 }
 
-/// Returns the integers of the directive, then the functions' parameters; their
-/// integers are small enough to hide keys of short sequences.
+/// Returns "name=value, ..." with the integers of the select(...) directive,
+/// then the integer parameters of the pattern's functions. The latter are small
+/// enough to hide keys of short sequences.
 std::string textOf(PatternSelection s, const runtime::PatternFile &pattern) {
   std::string text;
   for (const std::string &name : s.names())
@@ -77,12 +79,12 @@ std::string textOf(PatternSelection s, const runtime::PatternFile &pattern) {
 
 struct Pattern {
   std::shared_ptr<const runtime::PatternFile> file;
-  std::string constants; // of its functions
+  std::string constants; ///< Values of its functions' parameters.
 };
 
 struct Inputs {
   Tensor q, k, v, learned, gates, indexQ, indexK, indexWeights;
-  std::vector<Tensor> leaves; // that receive gradients by the output
+  std::vector<Tensor> leaves; ///< Inputs whose gradients are compared.
 };
 
 Inputs inputsOf(const Case &c, const PatternSelection &s, int64_t learned) {
@@ -143,7 +145,7 @@ double relative(const Tensor &found, const Tensor &wanted) {
   return size > 0 ? error / size : error;
 }
 
-/// [n, heads, d] -> [1, heads, n, d]
+/// Converts [n, heads, d] to [1, heads, n, d].
 Tensor byHead(const Tensor &x) { return x.transpose(0, 1).unsqueeze(0); }
 
 /// Returns the inputs of one sequence for plain torch.
@@ -165,10 +167,11 @@ SelectedRows rowsOf(const Inputs &in, const PatternSelection &s, int64_t first,
   return rows;
 }
 
-/// Returns the error of the scores of the selected blocks. It compares scores,
-/// not indices, because blocks with equal scores are interchangeable.
+/// Returns the relative error of the summed scores of the selected blocks.
+/// Compares scores, not indices: blocks with equal scores are interchangeable.
 double scoreError(const SelectedRows &rows, const Tensor &indices) {
-  // One more column, because a short sequence has no compressed key.
+  // Append a column: without it, gather() fails for a sequence that is too
+  // short for a compressed key.
   const Tensor scores = at::constant_pad_nd(rows.scores(), {0, 1}, 0);
   const auto sum = [&](const Tensor &chosen) {
     const Tensor number = chosen.to(at::kLong);
@@ -182,10 +185,10 @@ double scoreError(const SelectedRows &rows, const Tensor &indices) {
   return relative(sum(indices), sum(wanted));
 }
 
-/// Returns the scores that the pattern's plain kernel computes in fp64, with
-/// gradients: they are linearized around the products [Hq, n, keys] and numbers
-/// [Hq], with slopes from finite differences. `number` is undefined if `modify`
-/// does not read one.
+/// Returns the scores that the pattern's plain kernel computes in fp64. To have
+/// gradients, they are linearized around the products [Hq, n, keys] and numbers
+/// [Hq]; the slopes are finite differences. `number` is undefined if the
+/// pattern's `modify` does not read it.
 Tensor linearScores(const Pattern &pattern, const Tensor &products,
                     const Tensor &number) {
   static const auto op =

@@ -19,8 +19,8 @@ using runtime::PatternSelection;
 using runtime::Scorer;
 using runtime::Streams;
 
-/// Keys of a softmax, one set for each query head: [Hq, keys, d], and which of
-/// them each query sees, bool [Hq, n, keys].
+/// Keys and values of a softmax, [Hq, keys, d] with a copy for each query head,
+/// and the mask of keys that each query attends to, bool [Hq, n, keys].
 struct Stream {
   Tensor key, value, visible;
 };
@@ -35,13 +35,13 @@ Tensor headsOf(const Tensor &x, int64_t i, const PatternSelection &s,
       .transpose(0, 1);
 }
 
-/// Returns the compressed keys of x, each the mean of its tokens.
+/// Returns the compressed keys of x [Hq, n, d]; each is the mean of a block.
 Tensor shortened(const Tensor &x, const NsaGeometry &g) {
   return x.size(1) < g.blockLength ? x.slice(1, 0, 0)
                                    : compress(x.unsqueeze(0), {}, g).squeeze(0);
 }
 
-/// Converts lists of indices to a mask, bool [lists, n, count].
+/// Converts lists of indices, -1 padded, to a mask, bool [lists, n, count].
 Tensor listed(const Tensor &indices, int64_t count) {
   std::vector<int64_t> shape = indices.sizes().vec();
   shape.back() = count + 1;

@@ -1,4 +1,4 @@
-// models/SquaredRelu.cpp - the function and its gradient.
+// models/SquaredRelu.cpp - computes squared ReLU and its gradient.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/SquaredRelu.h"

@@ -1,4 +1,5 @@
-// models/Statistics.cpp - sums and extremes of gates and selections.
+// models/Statistics.cpp - sums and extremes of gates and selections, first on
+// the device, then over passes and layers on the host.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Statistics.h"
@@ -10,9 +11,10 @@
 namespace tessera::models {
 namespace {
 
-constexpr double collapsed = 0.9; ///< Of a share.
+constexpr double collapsed = 0.9; ///< A larger share counts as a collapse.
 
-/// A column of [passes and layers, columns], on the host.
+/// A table [passes and layers, columns] on the host. The functions reduce a
+/// column.
 struct Rows {
   explicit Rows(at::Tensor table) : table(std::move(table)) {}
   double sum(int64_t i) const {

@@ -1,4 +1,5 @@
-// models/TesseraKernels.cpp - the model's operations by compiled kernels.
+// models/TesseraKernels.cpp - implements the model's operations by compiled
+// kernels, as calls of torch operations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -81,7 +82,8 @@ public:
   Tensor rope(const Tensor &x, const Packing &packing,
               const Rope &positions) override {
     const int64_t dim = x.size(2);
-    // A model has one scaling for all its layers.
+    // The table is not compared with `positions`: all layers of a model have
+    // the same RoPE settings.
     if (!cosine.defined() || cosine.size(0) < packing.length ||
         cosine.size(1) != dim / 2 || cosine.device() != x.device()) {
       std::tie(cosine, sine) = ropeTable(positions, dim, 0, packing.length);
@@ -289,8 +291,8 @@ private:
                       std::optional<double>, const MaybeTensor &,
                       c10::string_view, const MaybeTensor &, c10::string_view);
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
-  /// Files of patterns that select blocks, from which no kernel may be
-  /// compiled.
+  /// Patterns that select blocks. fileList() does not list a file from which
+  /// no kernel was compiled.
   std::set<std::shared_ptr<const runtime::PatternFile>> patterns;
   using PatternDecode = Tensor(const Tensor &, const Tensor &, const Tensor &,
                                int64_t, c10::string_view, c10::string_view,

@@ -1,9 +1,10 @@
-// models/TorchKernels.cpp - the model operations in plain LibTorch.
+// models/TorchKernels.cpp - implements the model's operations in plain
+// LibTorch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computes attention with masks, block by block of queries, so that memory is
-// linear in the sequence length.
+// Computes attention with masks, for a fixed number of queries at a time. So
+// the memory is linear in the sequence length.
 #include "models/Kernels.h"
 #include "models/NsaMasks.h"
 #include "models/NsaRows.h"
@@ -17,14 +18,14 @@
 namespace tessera::models {
 namespace {
 
-constexpr int64_t queryRows = 512;
+constexpr int64_t queryRows = 512; ///< Queries that are processed at a time.
 
-/// [T, H, D] -> [B, H, S, D]
+/// Converts [T, H, D] to [B, H, S, D].
 at::Tensor byHead(const at::Tensor &x, const Packing &p) {
   return x.view({p.sequences, p.length, x.size(1), x.size(2)}).transpose(1, 2);
 }
 
-/// [B, H, S, D] -> [T, H, D]
+/// Converts [B, H, S, D] to [T, H, D].
 at::Tensor byToken(const at::Tensor &x) {
   return x.transpose(1, 2).reshape({x.size(0) * x.size(2), x.size(1), -1});
 }
@@ -41,8 +42,8 @@ NsaInputs wide(const NsaInputs &in) {
           wide(in.valueFilter), in.without,          in.compressed};
 }
 
-/// Calls `f` for each of the packed sequences of different lengths and
-/// concatenates the results.
+/// Calls f(first token, number of tokens) for each packed sequence that is not
+/// empty, and concatenates the results.
 template <typename F>
 at::Tensor eachSequence(const Packing &packing, F f) {
   std::vector<at::Tensor> parts;
@@ -119,8 +120,8 @@ private:
     return byToken(x.unflatten(0, {packing.sequences, -1}).flatten(1, 2));
   }
 
-  /// Cosines and sines of every token's angles, [T, 1, dim / 2], cached for the
-  /// next layer and step.
+  /// Returns the cosines and sines of all tokens' angles, [T, 1, dim / 2], and
+  /// caches them for the next layers and steps.
   std::pair<at::Tensor, at::Tensor>
   rotation(const Packing &packing, int64_t dim, const Rope &positions) {
     if (!cosine.defined() || sequences != packing.sequences ||
@@ -143,7 +144,7 @@ NsaResult TorchKernels::nsaOfEach(const NsaInputs &in,
                                   const Packing &packing) {
   NsaResult result;
   std::vector<at::Tensor> indices;
-  int64_t block = 0; // first of the next sequence
+  int64_t block = 0; // first compressed key of the next sequence
   result.output = eachSequence(packing, [&](int64_t first, int64_t count) {
     const auto part = [&](const at::Tensor &x) {
       return x.narrow(0, first, count);

@@ -1,4 +1,5 @@
-// models/Transformer.cpp - construction and forward pass of the transformer.
+// models/Transformer.cpp - constructs the transformer's parameters and runs its
+// forward pass.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
@@ -19,8 +20,8 @@ namespace tessera::models {
 
 namespace {
 
-/// Returns the numbers of projection rows for the queries, for each branch's
-/// keys and for each branch's values.
+/// Returns the row counts of the parts of the attention projection: queries,
+/// then the keys of each branch, then the values of each branch.
 std::vector<int64_t> projections(const ModelConfig &c, int64_t branches) {
   std::vector<int64_t> rows = {c.heads * c.keyDim};
   for (const int64_t d : {c.keyDim, c.valueDim})
@@ -37,8 +38,8 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
   source = makeKernels(kernels);
   const ModelConfig &c = settings;
   ParameterBuilder make(all, seed, device);
-  // Activations keep about unit size through a layer. Weights that write to the
-  // residual stream shrink with the number of additions.
+  // The initialization keeps activations at about unit size. Weights that write
+  // to the residual stream are smaller, because 2 * layers results are added.
   const double residual = 1.0 / std::sqrt(2.0 * double(c.layers));
   embedding = make.normal("embedding", {c.vocabulary, c.dim}, 0.02);
   for (int64_t i = 0; i < c.layers; ++i) {
@@ -92,8 +93,8 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   const ModelConfig &c = settings;
   const Heads heads = split(b, source->linear(x, b.projection));
   const at::Tensor rotated = source->rope(heads.turned, packing, c.rope);
-  // A single split: its backward pass concatenates the gradients once. The
-  // gradient of each slice would be padded with zeros to full size and added.
+  // Split once instead of slicing. The backward pass of a split concatenates
+  // the gradients; those of slices are padded to full size and added.
   std::vector<int64_t> sizes(size_t(b.attention->branches()), c.kvHeads);
   AttentionInputs in{x, {}, {}, heads.values.split_with_sizes(sizes, 1)};
   sizes.insert(sizes.begin(), c.heads);
@@ -117,8 +118,8 @@ at::Tensor
 Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
                              const std::shared_ptr<const Packing> &packing,
                              const ForwardOptions &options) {
-  // The functions outlive this call, so they own copies of the options. The
-  // addresses of blocks do not change.
+  // The functions outlive this call, so they own copies of the options. They
+  // point to the block, because `blocks` does not change after construction.
   const Block *b = &block;
   // Recomputation must not count statistics twice, and `statistics` can be
   // destroyed before the backward pass.
@@ -167,7 +168,7 @@ KernelDifferences Transformer::compareKernels(const at::Tensor &tokens,
   KernelDifferences differences;
   try {
     const double compiled = lossOf(comparedKernels(*own, differences));
-    if (tokens.is_cpu()) { // plain torch computes there
+    if (tokens.is_cpu()) { // TorchKernels runs on the CPU
       const double plain = lossOf(makeTorchKernels());
       differences["loss"] = {std::abs(compiled - plain) / plain, 1};
     }
@@ -194,7 +195,8 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
                     !at::GradMode::is_enabled();
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
-  // A pending residual: the next norm adds it to x in the same operation.
+  // A layer's result that is not added to x yet: the next norm adds it and
+  // normalizes the sum in one operation.
   at::Tensor added;
   const auto normed = [&](const at::Tensor &weight) {
     if (!added.defined())

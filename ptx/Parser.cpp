@@ -509,7 +509,8 @@ bool Parser::performance(Function &function) {
     do {
       uint64_t value = integer("a number of threads");
       if (i == 3 || value > 1024)
-        fail("block sizes are up to three numbers of at most 1024", "");
+        fail("block sizes are up to three numbers of at most 1024",
+             "write .reqntid 128, 1, 1");
       into[i++] = static_cast<uint32_t>(value);
     } while (accept(","));
   };

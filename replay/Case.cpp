@@ -11,6 +11,7 @@
 #include "support/Lists.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace tessera::cases {
@@ -369,11 +370,14 @@ Case readCase(std::string_view text, const std::string &name) {
   recorded.grid = readGrid(json["grid"], name);
   recorded.numWarps = optionalNumber(json, "num_warps", name);
   recorded.numStages = optionalNumber(json, "num_stages", name);
-  for (const auto *number : {&recorded.numWarps, &recorded.numStages})
-    if (*number && (**number < 0 || **number > 64))
-      throw Error(name + ": num_warps or num_stages is " +
-                      std::to_string(**number),
-                  "num_warps is 1 to 64, num_stages 0 to 64");
+  if (recorded.numWarps && (*recorded.numWarps < 1 || *recorded.numWarps > 64 ||
+                            !std::has_single_bit(uint64_t(*recorded.numWarps))))
+    throw Error(name + ": num_warps is " + std::to_string(*recorded.numWarps),
+                "num_warps is a power of two, 1 to 64");
+  if (recorded.numStages &&
+      (*recorded.numStages < 0 || *recorded.numStages > 64))
+    throw Error(name + ": num_stages is " + std::to_string(*recorded.numStages),
+                "num_stages is 0 to 64");
   if (json.contains("constexprs") && !json["constexprs"].is_null())
     recorded.constexprs =
         readConstexprs(json["constexprs"], name + ": constexprs");

@@ -92,11 +92,12 @@ std::string readFile(const fs::path &path) {
                       ": it has no end that comes before " +
                       std::to_string(mostOfDevice >> 20) + " MiB",
                   "name a file");
-    throw Error("cannot read " + path.string() + ": " + errnoText(error),
-                error == ENOENT
-                    ? "check the path; it is relative to " +
-                          fs::current_path().string()
-                    : hintForOpen(error, "check the permissions of the file"));
+    std::string hint = hintForOpen(error, "check the permissions of the file");
+    if (error == ENOENT)
+      hint = "check the path; it is relative to " + fs::current_path().string();
+    else if (error == EISDIR)
+      hint = "name a file inside the folder";
+    throw Error("cannot read " + path.string() + ": " + errnoText(error), hint);
   }
   return bytes;
 }

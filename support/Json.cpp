@@ -34,6 +34,18 @@ Json parseShallowJson(std::string_view text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+// Returns where and why a text is not JSON: "at line 1, column 5: unexpected
+// end of input". The library puts its own names before and between these.
+static std::string syntaxProblem(const std::string &message) {
+  const size_t place = message.find("at line ");
+  const size_t colon = message.find(": ", place);
+  const size_t reason = message.find(" - ", colon);
+  if (place == std::string::npos || colon == std::string::npos)
+    return ": " + message;
+  return " " + message.substr(place, colon - place) + ": " +
+         message.substr(reason == std::string::npos ? colon + 2 : reason + 3);
+}
+
 Json parseJson(std::string_view text, const std::string &what) {
   if (isDeepJson(text))
     throw Error(what + " is nested deeper than " + std::to_string(deepestJson),
@@ -41,7 +53,7 @@ Json parseJson(std::string_view text, const std::string &what) {
   try {
     return Json::parse(text);
   } catch (const Json::exception &error) {
-    throw Error(what + " is not valid JSON: " + error.what(),
+    throw Error(what + " is not valid JSON" + syntaxProblem(error.what()),
                 "check it with a JSON validator");
   }
 }

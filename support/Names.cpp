@@ -70,6 +70,8 @@ std::string nearestNameHint(std::string_view name,
                             std::string_view kind) {
   if (std::string near = nearestName(name, candidates); !near.empty())
     return "did you mean `" + near + "`?";
+  if (candidates.empty())
+    return "there are no " + std::string(kind);
   std::string text = "known " + std::string(kind) + ":";
   const size_t shown = std::min(candidates.size(), mostNames);
   for (size_t i = 0; i < shown; ++i)

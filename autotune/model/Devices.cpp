@@ -207,7 +207,7 @@ const GpuData &findGpu(const std::string &name) {
     known.push_back(gpu.rates.name);
   }
   throw Error("no data of a GPU `" + name + "`",
-              nearestNameHint(name, known, "there is data of "));
+              nearestNameHint(name, known, "GPUs"));
 }
 
 DeviceModel deviceModel(const GpuData &gpu) {

@@ -26,7 +26,12 @@ std::shared_ptr<const Description> describeKernel(const std::string &file,
   if (!entry) {
     auto made = std::make_shared<Description>();
     made->file = found;
-    made->program = language::Program::loadFile(found);
+    // All kernels of a file share one parsed program.
+    if (const auto other = known->lower_bound({found, ""});
+        other != known->end() && other->first.first == found && other->second)
+      made->program = other->second->program;
+    else
+      made->program = language::Program::loadFile(found);
     made->info =
         language::describeKernel(*made->program, made->program->kernel(kernel));
     entry = std::move(made);

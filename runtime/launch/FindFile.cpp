@@ -6,7 +6,9 @@
 #include "language/Program.h"
 #include "support/ArgumentError.h"
 #include "support/File.h"
+#include "support/Lists.h"
 #include "support/Log.h"
+#include "support/Names.h"
 #include "support/Options.h"
 #include "support/Process.h"
 #include "support/Trust.h"
@@ -104,6 +106,36 @@ void warnOfAnother(const fs::path &used, const fs::path &here) {
                "used (TESSERA_KERNELS names the folder to take)");
 }
 
+// Fails if the path exists and is not a file, or if its folder has a kernel
+// file of a similar name.
+void failIfNear(const fs::path &path) {
+  std::error_code ignored;
+  const std::string given = path.string();
+  if (fs::is_directory(path, ignored))
+    throw ArgumentError(given + " is a folder",
+                        "name a kernel file inside the folder");
+  if (fs::is_symlink(path, ignored) && !fs::exists(path, ignored))
+    throw ArgumentError("the link " + given + " points to a file that does " +
+                            "not exist",
+                        "correct the link, or name the file itself");
+  if (fs::exists(path, ignored))
+    throw ArgumentError(given + " is not a regular file",
+                        "name a kernel file (.py)");
+  std::vector<std::string> names;
+  const fs::path parent = path.parent_path();
+  for (const auto &entry :
+       fs::directory_iterator(parent.empty() ? "." : parent, ignored))
+    if (entry.path().extension() == ".py")
+      names.push_back(entry.path().filename().string());
+  const std::string name = path.filename().string();
+  std::string near = nearestName(name, names);
+  if (near.empty() && isListed(names, name + ".py"))
+    near = name + ".py";
+  if (!near.empty())
+    throw ArgumentError("no kernel file " + given,
+                        "did you mean " + (parent / near).string() + "?");
+}
+
 // Fails for a name "kernels/..." if TESSERA_KERNELS is not set.
 [[noreturn]] void failToFindOurs(const std::string &given) {
   std::error_code ignored;
@@ -136,6 +168,7 @@ std::string findKernelFile(const std::string &given) {
   if (path.is_absolute()) {
     if (isFile(path))
       return fs::canonical(path).string();
+    failIfNear(path);
     throw ArgumentError("no kernel file " + given, "check the path");
   }
   const bool nameOfOurs = !path.empty() && *path.begin() == "kernels";
@@ -151,6 +184,7 @@ std::string findKernelFile(const std::string &given) {
   }
   if (isFile(path))
     return requireOwn(path).string();
+  failIfNear(path);
   const std::string set = optionText(Option::Kernels);
   if (nameOfOurs && set.empty())
     failToFindOurs(given);

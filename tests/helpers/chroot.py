@@ -1,4 +1,4 @@
-# tests/helpers/chroot.py - a folder that holds some of Debian's packages and nothing else, to run programs in. Needs root.
+# tests/helpers/chroot.py - fills a folder with some Debian packages and nothing else, for tests that run programs in a chroot. Needs root.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import ctypes
@@ -12,7 +12,7 @@ CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000  # <sched.h>, <sys/mo
 
 
 def installed_packages():
-    """{package: [alternatives of each dependency]} of this machine, by real and virtual names."""
+    """Returns {package: [alternatives of each dependency]} for the packages on this machine, under real and virtual names."""
     packages = {}
     listed = run("dpkg-query", "-W", "-f", "${Package}\t${Provides}\t${Pre-Depends}, ${Depends}\n")
     for name, provides, depends in (line.split("\t") for line in listed.splitlines()):
@@ -26,7 +26,7 @@ def installed_packages():
 
 
 def closure(names):
-    """These packages and all that they depend on."""
+    """Returns the packages `names` and all their direct and indirect dependencies. Raises AssertionError if one is not installed."""
     packages, found, todo = installed_packages(), set(), list(names)
     while todo:
         name = todo.pop()
@@ -41,7 +41,8 @@ def closure(names):
 
 
 def fill(root, packages):
-    """Copies the files of these packages into an empty folder, laid out as Debian 12 is."""
+    """Copies the files of `packages`, without /usr/share/doc, into the empty folder `root`. The layout is that of Debian 12: /bin, /lib,
+    /lib64 and /sbin are links into /usr."""
     for folder in ("bin", "lib", "lib64", "sbin"):
         (root / "usr" / folder).mkdir(parents=True)
         (root / folder).symlink_to("usr/" + folder)
@@ -65,14 +66,14 @@ def fill(root, packages):
 
 
 def mounted(cleanups, root):
-    """/dev and /proc in the folder, until the test ends."""
+    """Mounts /dev and /proc in the folder. `cleanups`, a contextlib.ExitStack, unmounts them when the test ends."""
     for place in ("dev", "proc"):
         run("mount", "--bind", "/" + place, root / place)
         cleanups.callback(run, "umount", "-l", root / place)
 
 
 def in_namespace():
-    """Gives this process a mount namespace, so that other processes see none of its mounts."""
+    """Gives this process a private mount namespace, so that its mounts are invisible to other processes."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None):
         raise OSError(ctypes.get_errno(), "no mount namespace: " + os.strerror(ctypes.get_errno()))

@@ -1,4 +1,4 @@
-# tests/helpers/gated_window.py - attention over a dilated window with a gate of each token and head.
+# tests/helpers/gated_window.py - kernels of attention over a dilated window, with a learned gate for each token and head.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import re
@@ -9,7 +9,7 @@ FILE = ROOT / "kernels/tutorials/dilated_window.py"
 
 
 def text():
-    """The kernels of FILE with o = sigmoid(GATE) * attention, as docs/authoring.md describes."""
+    """Returns the text of FILE, changed so that o = sigmoid(GATE) * attention, as docs/authoring.md describes."""
     made = re.sub(r"# tessera: instance.*\n", "", FILE.read_text())
     at = "(start + t) * sgatet + (group * G + head) * sgateh"
     for old, new, count in [

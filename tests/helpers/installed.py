@@ -1,4 +1,4 @@
-# tests/helpers/installed.py - an installation in a folder of its own, and programs that use it.
+# tests/helpers/installed.py - installs the build into a temporary folder, and builds programs against that installation.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
@@ -13,13 +13,13 @@ EXAMPLE = ROOT / "examples/cpp"
 SAID = "2 * 999 + 1 = 1999\nsums: 249250 249750 250250 250750\nkernels compiled: %d, from the cache: %d\n"
 
 
-# What scripts/run-tests asks of the sanitizers holds in the installation, too.
+# The options of the sanitizers, which scripts/run-tests sets, also apply to installed programs.
 SANITIZERS = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
 
 
 def run(*command, environment=None, status=0, folder="/"):
-    """What a command printed; fails when it ends with another status. It sees PATH and nothing else of ours, and runs
-    in a folder that has no kernels."""
+    """Returns the output of a command, standard error included. Raises AssertionError if it exits with another status than `status`. The
+    command gets PATH, the sanitizers' options and `environment`, but no other variable. It runs in `folder`, which has no kernels."""
     done = subprocess.run([str(part) for part in command], text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, cwd=folder,
                           env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **SANITIZERS, **(environment or {})})
@@ -29,11 +29,12 @@ def run(*command, environment=None, status=0, folder="/"):
 
 
 class Installed:
-    """The installation lies in self.prefix, where it was moved to after it was made."""
+    """Base class of tests that use an installation in self.prefix. Its folder is renamed after `cmake --install`, so that a test fails if
+    a program depends on the first path."""
 
     @classmethod
     def setup_class(cls):
-        # Not in the checkout, whose kernels are found from every folder in it.
+        # A program finds kernels from every folder of the checkout, so the installation must be outside.
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.temporary.name)
         run("cmake", "--install", BUILD, "--prefix", cls.folder / "first")
@@ -45,12 +46,12 @@ class Installed:
         cls.temporary.cleanup()
 
     def build(self, source, *options, targets=()):
-        """The folder in which a CMake project was built against the installation."""
+        """Builds a CMake project against the installation, in a new folder. Returns the folder."""
         out = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         run("cmake", "-G", "Ninja", "-S", source, "-B", out, "-DCMAKE_PREFIX_PATH=%s" % self.prefix, *options)
         run("cmake", "--build", out, *targets)
         return out
 
     def home(self):
-        """A HOME whose cache is empty."""
+        """Returns an environment with a new HOME, whose kernel cache is empty."""
         return {"HOME": tempfile.mkdtemp(dir=self.folder)}

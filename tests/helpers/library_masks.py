@@ -1,4 +1,5 @@
-# tests/helpers/library_masks.py - for each pattern with derived kernels, small parameters and the mask that they mean, written by hand.
+# tests/helpers/library_masks.py - small parameters of each pattern with derived kernels, and a hand-written mask for them:
+# (parameters, function of the positions of query and key and of the prefix length that is True if the query attends to the key).
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 

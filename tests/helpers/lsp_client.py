@@ -1,4 +1,4 @@
-# tests/helpers/lsp_client.py - an editor's side of the Language Server Protocol.
+# tests/helpers/lsp_client.py - a client of the Language Server Protocol that acts as an editor for `tessera lsp`.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import json
@@ -6,7 +6,7 @@ import subprocess
 
 
 class Client:
-    """One `tessera lsp`. Notifications that come before an answer are kept in `said`."""
+    """Runs one `tessera lsp` process. Notifications that arrive before an answer are appended to `said`."""
 
     def __init__(self, program, *options, environment=None):
         self.process = subprocess.Popen([program, "lsp", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -49,14 +49,15 @@ class Client:
                   contentChanges=[{"text": text}])
 
     def diagnostics(self, path):
-        """The next that are published for the file."""
+        """Returns the next diagnostics that the server publishes for the file. Notifications for other files are dropped."""
         while True:
             message = self.said.pop(0) if self.said else self.receive()
             if message["method"] == "textDocument/publishDiagnostics" and message["params"]["uri"] == path.as_uri():
                 return message["params"]["diagnostics"]
 
     def at(self, method, path, text, mark, offset=0):
-        """Asks about the place `offset` characters into the first `mark` of the text."""
+        """Sends the request `method` for the position `offset` characters after the start of the first `mark` in the text. Returns the
+        result. Columns count UTF-16 units."""
         before = text[:text.index(mark) + offset]
         line = before.count("\n")
         character = len(before.rsplit("\n", 1)[-1].encode("utf-16-le")) // 2

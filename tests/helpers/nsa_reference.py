@@ -1,11 +1,11 @@
-# tests/helpers/nsa_reference.py - NSA as masked attention in plain torch operations, fp64 with autograd.
+# tests/helpers/nsa_reference.py - reference of NSA: masked attention in plain torch operations, in fp64 with autograd.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
 
 class Packing:
-    """Positions and sequence numbers of packed tokens."""
+    """Sequence number and position of each token of packed sequences with the given lengths."""
 
     def __init__(self, lengths):
         self.lengths = lengths
@@ -16,14 +16,15 @@ class Packing:
         self.position = torch.cat([torch.arange(n) for n in lengths])
 
     def blocks(self, length, stride):
-        """(sequence, index in the sequence, first packed token) of every compressed block."""
+        """Returns [blocks, 3]: sequence, index in the sequence and first packed token of each compressed block."""
         rows = [(b, i, int(self.cu[b]) + i * stride) for b, n in enumerate(self.lengths)
                 for i in range((n - length) // stride + 1 if n >= length else 0)]
         return torch.tensor(rows, dtype=torch.long).reshape(-1, 3)
 
 
 def attention(q, k, v, mask, scale):
-    """mask [Hkv, T, S] or [T, S]; rows without keys give 0 and -inf."""
+    """Returns the output [T, Hq, dv] and the log-sum-exp [Hq, T] of q [T, Hq, dk] over keys [S, Hkv, d]. `mask` is [Hkv, T, S] or [T, S]; a
+    row without keys has the output 0 and the log-sum-exp -inf."""
     group = q.shape[1] // k.shape[1]
     if mask.dim() == 2:
         mask = mask.expand(k.shape[1], *mask.shape)
@@ -31,7 +32,7 @@ def attention(q, k, v, mask, scale):
     k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
     scores = scale * torch.einsum("thd,shd->hts", q, k)
     live = mask.any(-1)
-    # A row without keys attends everything and is then zeroed, to keep its gradient finite.
+    # A row without keys attends to all keys, and its result is set to zero. Otherwise its gradient would be NaN.
     p = scores.masked_fill(~(mask | ~live[..., None]), float("-inf")).softmax(-1) * live[..., None]
     lse = scores.masked_fill(~(mask | ~live[..., None]), float("-inf")).logsumexp(-1)
     return torch.einsum("hts,shd->thd", p, v), lse.masked_fill(~live, float("-inf"))
@@ -52,7 +53,7 @@ def compressed_mask(p, length, stride):
 
 
 def selected_mask(p, indices, selection_length):
-    """indices [Hkv, T, n] -> [Hkv, T, T]."""
+    """Converts block indices [Hkv, T, n] to a causal mask of the tokens in these blocks, [Hkv, T, T]."""
     block = p.position // selection_length
     chosen = (indices[:, :, None, :] == block[None, None, :, None]).any(-1)
     return chosen & dense_mask(p)
@@ -67,7 +68,8 @@ def compress(x, p, length, stride, weight=None):
 
 
 def block_scores(q, k_cmp, p, length, stride, selection_length, scale):
-    """Probabilities of the compressed attention per selection block, summed over the group: [Hkv, T, blocks]."""
+    """Returns the scores of the selection blocks, [Hkv, T, blocks]: the probabilities of compressed attention, weighted by the overlap of
+    compressed and selection blocks and summed over the query heads of a key head."""
     heads = k_cmp.shape[1]
     group = q.shape[1] // heads
     mask = compressed_mask(p, length, stride)
@@ -82,7 +84,8 @@ def block_scores(q, k_cmp, p, length, stride, selection_length, scale):
 
 
 def select(scores, p, selection_length, n, initial=1, local=2):
-    """The canonical selection, row by row."""
+    """Returns the indices of the selected blocks, int32 [Hkv, T, n], ascending and -1 padded. The first `initial` and the last `local` blocks
+    of a query are always selected, then those with the highest scores; of equal scores, the lower index."""
     scores = scores.detach()
     out = torch.full((scores.shape[0], p.tokens, n), -1, dtype=torch.int32)
     for h in range(scores.shape[0]):

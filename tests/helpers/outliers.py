@@ -1,26 +1,26 @@
-# tests/helpers/outliers.py - the rule that finds single wrong elements of a result, which an RMS error over all elements hides.
+# tests/helpers/outliers.py - finds single wrong elements of a result, which an RMS error over all elements hides.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""docs/numerics.md, "Single elements", says why. support/Outliers.h has the same rule for C++."""
+"""docs/numerics.md, "Single elements", explains the rule. support/Outliers.h implements the same rule in C++."""
 import torch
 
 FACTOR = 6
 
 
 def bounds(want, limit, floor=0.0):
-    """The largest difference from each finite element of `want`, as float64; the RMS error of all is at most `limit` times the RMS of
-    `want`. `floor`: the least RMS that counts as that of `want`; where both are 0, differences are absolute."""
+    """Returns the largest allowed difference from each finite element of `want`, as float64, for results whose relative RMS error is at most
+    `limit`. `floor` replaces a smaller RMS of `want`. If both are 0, the bounds are absolute."""
     want = want.detach().double().cpu()
     finite = torch.isfinite(want)
     squares = torch.where(finite, want, 0.0).square()
     size = max((squares.sum() / finite.sum().clamp(min=1)).sqrt().item(), floor) or 1.0
-    if want.dim():  # the root mean square of the row of each element, if it is larger
+    if want.dim():  # use the RMS of the element's row if it is larger
         size = (squares.sum(-1, keepdim=True) / finite.sum(-1, keepdim=True).clamp(min=1)).sqrt().clamp(min=size)
     return FACTOR * limit * (size + want.abs())
 
 
 def outliers(got, want, limit, floor=0.0):
-    """Which elements of `got` are wrong. `limit` and `floor`: as bounds."""
+    """Returns a bool tensor that is True for the wrong elements of `got`. `limit` and `floor` are those of bounds()."""
     got, want = got.detach().double().cpu(), want.detach().double().cpu()
     near = (got - want).abs() <= bounds(want, limit, floor)
     same = (got == want) | (got.isnan() & want.isnan())
@@ -28,7 +28,7 @@ def outliers(got, want, limit, floor=0.0):
 
 
 def outlier_text(got, want, limit, floor=0.0):
-    """"" if no element is wrong, else the first wrong element."""
+    """Returns "" if no element is wrong, else a text about the first wrong element."""
     wrong = outliers(got, want, limit, floor).nonzero()
     if not len(wrong):
         return ""
@@ -38,7 +38,7 @@ def outlier_text(got, want, limit, floor=0.0):
 
 
 def close_enough(got, want, limit, floor=0.0):
-    """"" if the relative RMS error is at most the limit and no element is wrong, else what is wrong."""
+    """Returns "" if shapes agree, the relative RMS error is at most `limit` and no element is wrong; else a text about the difference."""
     got, want = got.detach().double().cpu(), want.detach().double().cpu()
     if got.shape != want.shape:
         return f"shape {tuple(got.shape)} instead of {tuple(want.shape)}"

@@ -1,15 +1,15 @@
-# tests/helpers/quick_interpreter.py - Triton's interpreter without repeated work; its results stay the same.
+# tests/helpers/quick_interpreter.py - removes repeated work from Triton's interpreter; its results stay the same.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Three habits of Triton 3.6's interpreter took most of the time of our tests. It replaces the functions of triton.language by
-interpreted ones at each launch and again at each call of a function that a kernel uses (10 ms). It reduces and scans element by
-element; a combine function works on tiles as well, so a row of elements can be combined at once, in the same order. And it
-computes whether integers overflow, for an assertion that it makes in its debug mode only."""
+"""Without this module, three costs of Triton 3.6's interpreter dominate the tests. First, it replaces the functions of triton.language by
+interpreted ones at each launch, and again at each call of a function that a kernel uses (10 ms). This module replaces them once for each
+launch. Second, it reduces and scans element by element. This module combines a row of elements at a time, in the same order, because
+combine functions also accept tiles. Third, it checks integers for overflow, although only its debug mode asserts that."""
 import dataclasses
 
 import numpy as np
 
-stock = []  # (owner, name, function) of what make_quick() changed
+stock = []  # (owner, name, original function) of each function that make_quick() replaced
 
 def make_quick():
     """Changes the interpreter of this process, once. Call it before the first launch."""
@@ -26,10 +26,10 @@ def make_quick():
 
 
 def _replace_once(stock):
-    """_patch_lang() which does nothing for modules whose functions the launch that runs has replaced already."""
+    """Returns a _patch_lang() that does nothing for modules whose functions the running launch has replaced already."""
     from triton.runtime import interpreter
     language = (interpreter.tl, interpreter.tl.core)
-    used = {}  # function -> names of the modules that it sees
+    used = {}  # function: names of the modules of triton.language among its globals
     replaced = set()
 
     def patch(function):
@@ -40,7 +40,7 @@ def _replace_once(stock):
         if modules and modules <= replaced:
             return interpreter._LangPatchScope()
         scope = stock(function)
-        if not replaced:  # the launch, which restores them at its end
+        if not replaced:  # this call belongs to the launch, which restores the functions at its end
             restore = scope.restore
 
             def end():
@@ -53,7 +53,7 @@ def _replace_once(stock):
 
 
 def _folded(ops, inputs, axis):
-    """Yields, for each index along the axis, the tensors combined up to it."""
+    """Yields, for each index along the axis, the tensors that combine all elements up to this index."""
     rows = [np.moveaxis(x.handle.data, axis, 0) for x in inputs]
     sums = None
     for row in zip(*rows):
@@ -70,6 +70,7 @@ def _folded(ops, inputs, axis):
 
 
 def _reduce_rows(stock):
+    """Returns a generic_reduce() that combines rows; calls `stock` for vectors and for reductions over all axes."""
     def reduce(self, inputs):
         if self.axis is None or inputs[0].handle.data.ndim < 2:
             return stock(self, inputs)
@@ -82,6 +83,7 @@ def _reduce_rows(stock):
 
 
 def _scan_rows(stock):
+    """Returns a generic_scan() that combines rows; calls `stock` for vectors."""
     def scan(self, inputs):
         if inputs[0].handle.data.ndim < 2:
             return stock(self, inputs)

@@ -1,4 +1,4 @@
-"""tests/helpers/recorded_launches.py - programs whose launches tests/python/record_test.py records.
+"""tests/helpers/recorded_launches.py - runs ops and kernels whose launches tests/python/record_test.py records.
 
 usage: recorded_launches.py all | packed LENGTH ... | file PATH. SPDX-License-Identifier: Apache-2.0
 """
@@ -12,7 +12,7 @@ ops = torch.ops.tessera
 
 
 def launches():
-    """Launches with strided, bf16 and empty arguments among others."""
+    """Calls ops, among them some with strided tensors, bf16 and an empty sequence."""
     torch.manual_seed(0)
     x = torch.randn(20, 64)[:, :48].requires_grad_()
     ops.rms_norm(x, torch.randn(48).requires_grad_(), 1e-5).square().sum().backward()
@@ -32,7 +32,7 @@ def launches():
 
 
 def packed(lengths):
-    """Attention forward and backward over sequences of these lengths."""
+    """Runs attention forward and backward over packed sequences of these lengths."""
     cu = torch.tensor([0, *lengths], dtype=torch.int32).cumsum(0, dtype=torch.int32)
     cu_cmp = ops.compressed_offsets(cu, 8, 4)
     tokens = int(cu[-1])
@@ -44,7 +44,7 @@ def packed(lengths):
 
 
 def own_file(path):
-    """A launch of the kernel `own` of a file."""
+    """Launches the kernel named `own` of a file."""
     x, out = torch.randn(100), torch.zeros(100)
     ops.launch(path, "own", [x, out], [100], [2], "BLOCK=64, BY=0.5")
 

@@ -1,4 +1,4 @@
-"""tests/helpers/repository.py - the folders of the checkout and of its build, and modules that are loaded from a file's path.
+"""tests/helpers/repository.py - paths of the checkout and of its build; loads Python files of the checkout as modules.
 
 tests/conftest.py sets the variables that name the build. SPDX-License-Identifier: Apache-2.0
 """
@@ -15,18 +15,20 @@ PROGRAM = os.environ.get("PROGRAM") or str(BUILD / "bin/tessera")
 
 
 def pattern_files():
-    """The patterns of kernels/patterns from which kernels are derived. Those that select blocks have ops (tests/selection)."""
+    """Returns the paths of the patterns in kernels/patterns from which kernels are derived. Leaves out patterns that select blocks;
+    tests/selection tests their ops."""
     return sorted(path for path in (ROOT / "kernels/patterns").glob("*.py") if not re.search(r"# tessera: (select|streams)\(", path.read_text()))
 
 
 def commit():
-    """The short hash of the commit that is checked out, or "unknown"."""
+    """Returns the short hash of the commit that is checked out, or "unknown" outside a git checkout."""
     done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
     return done.stdout.strip() or "unknown"
 
 
 def load(path):
-    """The module of a Python file, given by its path in the repository. The file needs no suffix; each call executes it again."""
+    """Executes the Python file at `path` in the repository and returns it as a module. The file needs no suffix .py. Each call executes it
+    again."""
     file = ROOT / path
     name = file.stem.replace("-", "_")
     loader = importlib.machinery.SourceFileLoader(name, str(file))

@@ -5,5 +5,5 @@ from repository import PROGRAM
 
 
 def tessera(*arguments, cwd=None):
-    """The finished process; its standard error is part of its output."""
+    """Runs `tessera` with these arguments and returns the finished process. Its stdout includes standard error."""
     return subprocess.run([PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd, check=False)

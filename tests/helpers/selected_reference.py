@@ -1,12 +1,14 @@
-# tests/helpers/selected_reference.py - the contract of tessera::selected_attention, one query and head at a time, fp64 with autograd.
+# tests/helpers/selected_reference.py - reference of tessera::selected_attention, for one query and head at a time, with autograd.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Follows the text of docs/torch-ops.md: sets of key positions in Python, then one softmax over the list of a query's keys."""
+"""Follows the text of docs/torch-ops.md: builds the set of a query's key positions in Python, then computes one softmax over these keys.
+Computes in the type of the inputs; tests pass fp64."""
 import torch
 
 
 def visible_tokens(entries, t, block, window):
-    """Positions of the sequence's own keys that the query at position t attends to, ascending. entries: the block numbers of its list."""
+    """Returns the positions of the keys that the query at position t attends to, ascending: those in the blocks `entries` of its list, and
+    those in the window. Ignores block numbers out of range."""
     seen = set()
     for entry in entries:
         if 0 <= entry <= t // block:
@@ -16,19 +18,19 @@ def visible_tokens(entries, t, block, window):
 
 
 def visible_extra(count, t, length, stride):
-    """Numbers of the second stream's keys that end at position t or before."""
+    """Returns the indices of the second stream's keys whose last token is at position t or before."""
     return [i for i in range(count) if i * stride + length - 1 <= t]
 
 
 def list_of(indices, head, heads, key_heads):
-    """The scope's list of a query head."""
+    """Returns the lists [T, n] of a query head. `indices` has one list for all heads, for each key head or for each query head."""
     scopes = indices.shape[0]
     return indices[{1: 0, key_heads: head * key_heads // heads, heads: head}[scopes]]
 
 
 def attention(q, k, v, cu, indices, block, window=0, sink=None, extra_k=None, extra_v=None, extra_cu=None, extra_length=1, extra_stride=1,
               scale=None):
-    """(o [T, Hq, E], lse [Hq, T]); the lists are read as Python integers, so any int32 is fine."""
+    """Returns (o [T, Hq, E], lse [Hq, T]). Reads `indices` as Python integers, so any int32 is allowed. The log-sum-exp excludes the sink."""
     heads, key_heads = q.shape[1], k.shape[1]
     scale = q.shape[2] ** -0.5 if scale is None else scale
     cu = cu.tolist()

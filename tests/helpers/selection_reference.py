@@ -1,11 +1,11 @@
-# tests/helpers/selection_reference.py - block selection in fp64, one query and one block at a time.
+# tests/helpers/selection_reference.py - reference of block selection in fp64, for one query and one block at a time.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
 
 class Packed:
-    """Sequences of the given lengths, one after the other."""
+    """Packed sequences of the given lengths."""
 
     def __init__(self, lengths):
         self.lengths = list(lengths)
@@ -14,14 +14,14 @@ class Packed:
         self.cu = torch.tensor([*self.starts, self.tokens], dtype=torch.int32)
 
     def queries(self):
-        """(first token of the sequence, length, position) of each token."""
+        """Yields (first token of the sequence, length of the sequence, position in it) for each token."""
         for start, length in zip(self.starts, self.lengths):
             for t in range(length):
                 yield start, length, t
 
 
 def heads_of(number, lists, heads, key_heads):
-    """The query heads of one list."""
+    """Returns the query heads that share the list `number`. `lists` is 1, key_heads or heads."""
     if lists == 1:
         return range(heads)
     group = heads // key_heads
@@ -29,7 +29,8 @@ def heads_of(number, lists, heads, key_heads):
 
 
 def pooled_scores(q, k, start, length, t, block, mine, pool):
-    """{block: score} of the query at position t: the sum over its list's heads of q . pooled key."""
+    """Returns {block: score} for the query at position t: the sum over the heads `mine` of the product of q and the block's pooled key.
+    `pool` is "mean" or "max"."""
     q, k, group = q.detach(), k.detach(), q.shape[1] // k.shape[1]
     scores = {}
     for j in range(t // block + 1):
@@ -40,13 +41,15 @@ def pooled_scores(q, k, start, length, t, block, mine, pool):
 
 
 def indexer_scores(q, k, weights, start, t, block):
-    """({block: score}, [score of each token up to t]) for q [heads, width] and weights [heads] of one list and token."""
+    """Returns ({block: score}, scores of the tokens up to t) for q [heads, width] and weights [heads] of one list and token. The score of a
+    block is the largest score of its tokens."""
     tokens = (weights.double()[:, None] * torch.relu(q.double() @ k[start : start + t + 1].double().T)).sum(0)
     return {j: float(tokens[j * block : (j + 1) * block].max()) for j in range(t // block + 1)}, tokens
 
 
 def check_list(got, scores, top, first, local, tolerance):
-    """Fails unless `got` holds the `top` best blocks, forced ones included, ascending, then -1. Scores within the tolerance are equal."""
+    """Asserts that `got` contains the `top` best blocks, ascending, then -1. The first `first` and the last `local` blocks are always
+    selected. Scores that differ by at most `tolerance` count as equal."""
     chosen = [j for j in got if j != -1]
     count = min(top, len(scores))
     assert chosen == sorted(set(chosen)) and len(chosen) == count, (got, count)

@@ -1,13 +1,13 @@
-# tests/helpers/steady_products.py - tl.dot of Triton's interpreter whose result for a row does not depend on the place of the row.
+# tests/helpers/steady_products.py - makes tl.dot of Triton's interpreter return the same bits for a row, wherever the row is in the tile.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter multiplies with the BLAS of numpy, which on some processors adds the products of one row in another order than those of
-the next one. A test that compares the bits of two launches would then pass on one machine and fail on another."""
+"""The interpreter calls numpy's BLAS. On some processors, BLAS adds the products of different rows in different orders. A test that compares
+the bits of two launches would then pass on one machine and fail on another."""
 import numpy as np
 
 
 def make_steady():
-    """Changes the interpreter of this process, once: it adds the products of floats in fp64 and rounds the sum to the type of the result."""
+    """Changes tl.dot of the interpreter in this process, once: it adds products of floats in fp64 and rounds the sum to the result's type."""
     from triton.runtime import interpreter
     builder = interpreter.InterpreterBuilder
     stock = builder.create_dot

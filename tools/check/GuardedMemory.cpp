@@ -26,6 +26,14 @@ size_t roundedUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 GuardedMemory::GuardedMemory(size_t bytes) : size(bytes) {
   const size_t page = size_t(::sysconf(_SC_PAGESIZE));
   const size_t there = roundedUp(bytes + alignment, page);
+  // The system hands out more addresses than it has memory, and a program that
+  // uses them is stopped, or the machine swaps.
+  const size_t memory = size_t(::sysconf(_SC_PHYS_PAGES)) * page;
+  if (there > memory)
+    throw Error("a tensor of " + std::to_string(bytes) +
+                    " bytes does not fit the memory of this machine, " +
+                    std::to_string(memory) + " bytes",
+                "try smaller sizes or fewer instances");
   mapped = there + 2 * guard;
   void *got = ::mmap(nullptr, mapped, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/Kernel.h"
+#include "tools/commands/OptionChecks.h"
 
 #include <CLI/CLI.hpp>
 
@@ -15,7 +16,8 @@ namespace tessera::tools {
 inline void addDeviceOption(CLI::App &verb, std::string &device) {
   verb.add_option("--device", device,
                   "cpu, or a simulated GPU: sim:sm_80, sim:sm_90; default: "
-                  "TESSERA_DEVICE, else cpu");
+                  "TESSERA_DEVICE, else cpu")
+      ->check(notEmpty());
 }
 
 // Returns the option's value or its default. Throws Error for an unknown

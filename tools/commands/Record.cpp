@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OptionChecks.h"
 #include "tools/commands/OutOption.h"
 
 #include "replay/Case.h"
@@ -123,7 +124,7 @@ Command addRecord(CLI::App &app) {
                    "patterns of kernel names: \"select_*,window_fwd\"; "
                    "default: all");
   verb->add_option("--limit", options->limit, "launches of each kernel")
-      ->check(CLI::PositiveNumber)
+      ->check(positiveNumber())
       ->capture_default_str();
   verb->add_option("--config", options->config,
                    "a training run: tessera train --config FILE "

@@ -3,6 +3,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OptionChecks.h"
 #include "tools/commands/OutOption.h"
 
 #include "replay/Replay.h"
@@ -90,7 +91,7 @@ Command addReplay(CLI::App &app) {
                    "file that gets the reports as a JSON list");
   verb->add_option("--timeout", options->timeout,
                    "seconds after which one launch is stopped")
-      ->check(CLI::PositiveNumber)
+      ->check(positiveNumber())
       ->capture_default_str();
   verb->add_flag("-v,--verbose", options->verbose,
                  "whole compiler messages on stderr");

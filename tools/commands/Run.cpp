@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 #include "tools/commands/DeviceOption.h"
+#include "tools/commands/OptionChecks.h"
 #include "tools/commands/OutOption.h"
 
 #include "replay/Buffer.h"
@@ -18,6 +19,7 @@
 #include "tools/check/PlainLaunch.h"
 #include "tools/check/Problem.h"
 #include "tools/compile/Jobs.h"
+#include "tools/sim/LaunchOptions.h"
 
 #include <CLI/CLI.hpp>
 
@@ -32,9 +34,9 @@ namespace tessera::tools {
 namespace {
 
 struct RunOptions {
-  std::string file, instance, input, output;
+  std::string file, instance, input, output, grid;
   std::vector<std::string> args;
-  std::vector<int64_t> lengths, grid;
+  std::vector<int64_t> lengths;
   std::string device;
   int64_t heads = 0;
   std::optional<int64_t> repeat;
@@ -207,6 +209,9 @@ Shape shapeOf(const RunOptions &options, const Description &kernel,
 
 Launch launchOf(const RunOptions &options) {
   if (auto kernel = plainKernel(options)) {
+    if (!options.lengths.empty() || options.heads)
+      throw Error("--lengths and --heads need a kernel with `# tessera:` lines",
+                  "give every size with --arg, such as --arg x=fp32[1000]");
     PlainLaunch plain = plainLaunch(*kernel, options.args);
     return {std::move(kernel), std::move(plain.instance),
             std::move(plain.shape), std::move(plain.scalars)};
@@ -215,6 +220,19 @@ Launch launchOf(const RunOptions &options) {
   Launch launch{kernel, *found, shapeOf(options, *kernel, *found), {}};
   applyArgs(options, *kernel, launch.instance, launch.shape, launch.scalars);
   return launch;
+}
+
+// Parses "8,4,2". Throws Error, also for more than 2^30 programs on an axis.
+Grid gridOf(const std::string &text) {
+  const sim::Dim3 numbers = dimensions(text, "--grid");
+  Grid grid{1, 1, 1};
+  for (size_t i = 0; i < grid.size(); ++i) {
+    grid[i] = numbers[i];
+    if (grid[i] > 1u << 30)
+      throw Error("--grid " + text + " has more than 2^30 programs on an axis",
+                  "launch fewer programs that do more each");
+  }
+  return grid;
 }
 
 int run(const RunOptions &options) {
@@ -241,11 +259,8 @@ int run(const RunOptions &options) {
     throw Error("nothing says over how many programs to launch `" +
                     kernel->info.signature.kernel + "`",
                 "write --grid 8, --grid 8,4 or --grid 8,4,2");
-  if (!options.grid.empty()) {
-    grid = Grid{1, 1, 1};
-    for (size_t i = 0; i < options.grid.size(); ++i)
-      (*grid)[i] = uint32_t(options.grid[i]);
-  }
+  if (!options.grid.empty())
+    grid = gridOf(options.grid);
 
   Tensors before;
   for (const auto &[name, tensor] : tensors)
@@ -306,9 +321,7 @@ Command addRun(CLI::App &app) {
                    "types and constexprs; default: the first of the file");
   verb->add_option("--grid", options->grid,
                    "programs: X, or X,Y,Z; default: the hint grid(...)")
-      ->delimiter(',')
-      ->expected(1, 3)
-      ->check(CLI::Range(int64_t(0), int64_t(1) << 30));
+      ->check(notEmpty());
   verb->add_option("--arg", options->args,
                    "NAME=value of a scalar, a size or a constexpr; without "
                    "an instance also NAME=fp32[100,64] of a tensor")
@@ -319,9 +332,10 @@ Command addRun(CLI::App &app) {
       ->delimiter(',')
       ->check(CLI::Range(int64_t(0), int64_t(1) << 24));
   verb->add_option("--heads", options->heads, "key/value heads")
-      ->check(CLI::PositiveNumber);
+      ->check(positiveNumber());
   verb->add_option("--input", options->input,
-                   "tensors by name (safetensors); others are random");
+                   "tensors by name (safetensors); others are random")
+      ->check(notEmpty());
   addOut(*verb, options->output,
          "where to write the tensors that changed (safetensors)");
   addDeviceOption(*verb, options->device);

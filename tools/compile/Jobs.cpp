@@ -16,6 +16,7 @@
 #include "support/Names.h"
 #include "support/Options.h"
 #include "support/Text.h"
+#include "tools/commands/OptionChecks.h"
 #include "tools/compile/ExampleTypes.h"
 #include "tools/compile/SelectedJobs.h"
 
@@ -329,9 +330,9 @@ void addJobOptions(CLI::App &verb, JobOptions &options) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("--num-warps", options.numWarps, "warps per program (GPU)")
-      ->check(CLI::PositiveNumber);
+      ->check(positiveNumber());
   verb.add_option("--num-stages", options.numStages, "pipeline depth (GPU)")
-      ->check(CLI::PositiveNumber);
+      ->check(positiveNumber());
   verb.add_flag("--wide-grid", options.wideGrid,
                 "for launches of more than 2^21 programs along x");
   verb.add_flag("--no-hints", options.noHints,

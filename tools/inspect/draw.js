@@ -1,11 +1,14 @@
-// tools/inspect/draw.js - tiles (which lane holds what, banks of shared memory) and the timeline of the main loop.
+// tools/inspect/draw.js - draws the layouts of tiles (lanes, warps, registers, banks) and the timeline of the main loop
+// for the page of `tessera inspect`; runs after page.js.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 (() => {
 const {sides, names, panes, pin, make, article, sourceLink, placeOf} = inspect;
 
 // --- Tiles -------------------------------------------------------------------
-// The element of a place is the XOR of the bases of the place's set bits.
+// `bases` is a layout (tools/inspect/Tiles.h). A place is one number that joins the indices of all its dimensions (register, lane and
+// warp, or offset); the first dimension has the lowest bits. Returns the element of a place, which is the XOR of the bases of the set
+// bits, or null for place 0, which holds element 0.
 function elementOf(bases, place) {
   let element = null;
   for (const list of Object.values(bases))
@@ -16,7 +19,7 @@ function elementOf(bases, place) {
   return element;
 }
 const bitsOf = bases => Object.values(bases).reduce((sum, list) => sum + list.length, 0);
-// For every element, row by row, the first place that holds it; and how many do.
+// Returns the lowest place of each element, in row-major order, and the number of places that hold the same element.
 function placesOf(tile) {
   const size = tile.shape.reduce((a, b) => a * b, 1), first = new Int32Array(size).fill(-1);
   const places = 2 ** bitsOf(tile.bases);
@@ -27,7 +30,7 @@ function placesOf(tile) {
   }
   return {first, copies: places / size};
 }
-// A place as the dimensions' own numbers.
+// Splits a place into a number for each dimension, such as {register: 3, lane: 17, warp: 0}.
 function split(bases, place) {
   const parts = {};
   for (const [dim, list] of Object.entries(bases)) {
@@ -36,7 +39,7 @@ function split(bases, place) {
   }
   return parts;
 }
-// Banks are 32, of 4 bytes each.
+// Returns the bank of an element of shared memory, which has 32 banks of 4 bytes.
 const bankOf = (tile, offset) => Math.floor(offset * tile.bits / 32) % 32;
 const colourings = {
   lane: (tile, parts) => [parts.lane / 32, (parts.warp || 0) % 4],
@@ -60,7 +63,7 @@ function tileView(side, name) {
   const select = make('select', {'aria-label': 'tile'}), by = make('select', {'aria-label': 'coloured by'});
   const canvas = make('canvas', {class: 'tile', role: 'img'}), note = make('p', {class: 'note'}), uses = make('p', {class: 'hint'});
   let places = null, tile = null, cell = 1;
-  // Tiles of products first, then the largest.
+  // The operands and results of tile.dot come first, then the largest tiles.
   const size = each => each.shape.reduce((a, b) => a * b, 1);
   const rank = each => (each.uses.some(use => use[0] === 'tile.dot') ? 1e9 : 0) + size(each);
   const order = side.tiles.map((_, i) => i).sort((a, b) => rank(side.tiles[b]) - rank(side.tiles[a]) || a - b);

@@ -1,4 +1,5 @@
-// tools/inspect/page.js - panes whose lines are linked through the lines of the kernel.
+// tools/inspect/page.js - the page of `tessera inspect`: panes (kernel, MLIR, PTX, SASS) whose rows are linked through the lines of
+// the kernel, and tables of resources, stalls and remarks. tools/inspect/Side.h describes the data.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 const inspect = {};
@@ -19,8 +20,9 @@ const change = data.source.change;
 const placeOf = row => data.source.file[row] + ':' + data.source.line[row] + ({'-': ' of A', '+': ' of B'}[change[row]] || '');
 
 // --- Panes -------------------------------------------------------------------
-// Every pane has `text`, `links` (rows of the source, the line's own first) and
-// `by`: for a row of the source, its rows.
+// Pane 0 is the source pane with the kernel's files. Each pane has `text` (its rows), `links` and `by`. links[row] lists rows of the
+// source pane: the row's own line first, then the lines of its callers. `by` is the reverse map: for a row of the source pane, the
+// rows of this pane for which it is the own line (`on`) or a caller's line (`via`).
 const panes = [];
 function addPane(id, title, text, links, shown, side) {
   const pane = {id, title, text, links, side, rows: [], by: new Map(), cur: -1, width: String(text.length).length};
@@ -46,7 +48,7 @@ function addPane(id, title, text, links, shown, side) {
 }
 const sides = data.sides, names = sides.length > 1 ? ['A', 'B'] : [''];
 addPane('source', 'Kernel', data.source.text, data.source.text.map((_, row) => [row]), true, -1);
-// Of two texts of a file what only one of them has.
+// If the sides A and B have different texts of a file, marks rows that only one of them has.
 change.forEach((mark, row) => {
   if (mark) panes[0].rows[row].classList.add(mark === '+' ? 'added' : 'removed');
 });
@@ -65,7 +67,7 @@ function clear() {
   for (const node of lit) node.classList.remove('on', 'via');
   lit = [];
 }
-// All rows that belong to the same line of the kernel.
+// Highlights the rows of all panes that come from a row of the source pane, and describes it in the status line.
 function show(source) {
   clear();
   if (source === undefined || source === null) {
@@ -164,7 +166,7 @@ document.addEventListener('keydown', event => {
   event.preventDefault();
 });
 
-// --- Bar: panes, heat, colours -----------------------------------------------
+// --- Toolbar: panes, heat, colours -------------------------------------------
 const bar = document.getElementById('bar');
 function togglePane(pane) {
   pane.node.hidden = !pane.node.hidden;
@@ -185,8 +187,8 @@ const choice = make('select', {id: 'heat'}, ...known.map(what => make('option', 
                     make('option', {value: ''}, 'nothing'));
 function paintHeat() {
   for (const pane of panes) {
-    const marks = !pane.index && change.some(mark => mark) ? 1 : 0; // room for them
-    // A row that only B has is hot by B.
+    const marks = !pane.index && change.some(mark => mark) ? 1 : 0; // width of a + or -
+    // The source pane shows the heat of A, and that of B for rows that only B has.
     const sourceHeat = side => sides[side] && sides[side].heat.source[choice.value];
     const of = pane.index ? pane.id.startsWith('ptx') && sides[pane.side].heat.ptx[choice.value]
       : sourceHeat(0) && sourceHeat(0).map((value, row) => change[row] === '+' && sourceHeat(1) ? sourceHeat(1)[row] : value);
@@ -200,7 +202,7 @@ function paintHeat() {
       node.dataset.n = mark + label.padStart(pane.width + marks - mark.length) + (most ? ' ' + (value ? count(value) : '').padStart(count(most).length) : '');
       if (reasons && value) node.title = `waits for ${reasons[row]}`;
       else node.removeAttribute('title');
-      // A root, or one hot line would leave all others pale.
+      // The square root keeps other rows visible if one row is much hotter.
       if (value) node.style.setProperty('--h', Math.sqrt(value / most).toFixed(3));
       else node.style.removeProperty('--h');
     });
@@ -242,7 +244,7 @@ function sourceLink(row, text) {
 }
 function sharedMemory(side, name) {
   const buffers = side.resources.shared_buffers, all = side.resources.shared || 1;
-  const lanes = []; // buffers of one place at different times go below each other
+  const lanes = []; // ends of the rows of the strip; buffers that overlap are in different rows
   const strip = make('div', {class: 'smem'});
   for (const buffer of buffers) {
     let lane = lanes.findIndex(end => end <= buffer.offset);
@@ -274,7 +276,7 @@ article('Resources', table(head, [
 ]), ...(sides[0].resources.registers === null
   ? [make('p', {class: 'hint'}, 'Registers are known where there is ptxas.')] : []));
 article('Shared memory', ...sides.flatMap((side, i) => sharedMemory(side, names[i])));
-// The lines that most cycles are waited in.
+// At most 12 lines with estimated stalls; those with the most cycles on the first side come first.
 const waits = sides.map(side => side.heat.source.stalls || []);
 const waited = waits.map(list => list.reduce((a, b) => a + b, 0));
 const slow = [...data.source.text.keys()].filter(row => waits.some(list => list[row]))

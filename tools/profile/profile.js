@@ -1,4 +1,5 @@
-// tools/profile/profile.js - steps, phases, kernels and operations of a trace as tables that can be sorted.
+// tools/profile/profile.js - the page of `tessera profile`: sortable tables of the steps, phases, kernels and operations of a trace.
+// tools/profile/Write.h describes the data.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 (() => {
@@ -14,7 +15,9 @@ const ms = value => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixe
 const percent = value => (100 * value).toFixed(1) + ' %';
 const steps = data.steps.length;
 
-// columns: {title, of: row => number or text to sort by, show: row => node or text}; numbers begin with the largest.
+// Appends a table that the user can sort by each column: {title, of: row => number or text to sort by, show: row => node or text}.
+// The first click sorts numbers in descending order, texts in ascending order. The table is first sorted by column `first`; with -1
+// it is empty until a column is clicked.
 function table(id, title, hint, columns, rows, first) {
   const body = make('tbody', {});
   const heads = columns.map(column => {

@@ -1,4 +1,5 @@
-// tools/report/report.js - curves of training runs and what they ran with.
+// tools/report/report.js - the page of `tessera report`: charts of the metrics of training runs, and tables of their results,
+// settings and kernels. tools/report/Runs.h describes the data.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 (() => {
@@ -24,8 +25,8 @@ const titles = {grad_norm: 'gradient norm, before clipping', lr: 'learning rate'
 const last = ['grad_norm', 'lr', 'step_ms', 'tokens_per_s'];
 const keys = [...new Set(runs.flatMap(run => Object.keys(run.series)))]
   .sort((a, b) => last.indexOf(a) - last.indexOf(b) || a.length - b.length || (a < b ? -1 : 1));
-// Figures that a loss and its evaluation share a picture for.
-// Members of one figure, such as the stages of a step, share one, too.
+// Each group becomes one chart: a metric and its held-out value (val_KEY), or all members of a metric (KEY.MEMBER), such as the
+// stages of a step.
 const groups = keys.filter(key => !key.includes('.') && !(key.startsWith('val_') && keys.includes(key.slice(4))))
   .map(key => ({key, drawn: [key, 'val_' + key].filter(each => keys.includes(each)), says: ', dashed: held-out'}));
 for (const key of new Set(keys.filter(each => each.includes('.')).map(each => each.slice(0, each.indexOf('.')))))
@@ -60,7 +61,7 @@ function chart(group) {
   if (from === to) to = from + 1;
   const value = tick => low + (most - low) * tick / 4;
   const ticks = [0, 1, 2, 3, 4].map(tick => number(+(log.checked ? 10 ** value(tick) : value(tick)).toPrecision(3)));
-  const left = Math.max(62, 14 + 8 * Math.max(...ticks.map(label => label.length)));  // 8 units: a digit of the page's font
+  const left = Math.max(62, 14 + 8 * Math.max(...ticks.map(label => label.length)));  // 8 units are the width of a digit
   const x = step => left + (wide - left - 8) * (step - from) / (to - from);
   const y = value => top + (high - top - bottom) * (most - scale(value)) / (most - low);
   const picture = svg('svg', {viewBox: `0 0 ${wide} ${high}`, role: 'img', 'aria-label': titles[group.key] || group.key});
@@ -117,7 +118,7 @@ table('Last, best and middle of the curves', groups.flatMap(({drawn}) => drawn).
           [`${key}, least`, ...values.map(list => of(list, each => each.reduce((a, b) => Math.min(a, b))))],
           [`${key}, median`, ...values.map(list => of(list, middle))]];
 }));
-// Where a step's time goes, by the middle of its records.
+// The breakdown of a step's time, by the median of the records of each stage.
 const stages = keys.filter(key => key.startsWith('stages_ms.')).sort();
 const medians = runs.map(run => stages.map(key => {
   const list = (run.series[key] || []).map(point => point[1]).sort((a, b) => a - b);
@@ -137,7 +138,7 @@ table('Settings', settings);
 table('Kernels', [...new Set(runs.flatMap(run => run.kernels.map(pair => pair[0])))].sort().map(file => [file,
   ...runs.map(run => { const found = run.kernels.find(pair => pair[0] === file); return found ? found[1].slice(0, 12) : ''; })]),
   'files that the run used, with the first digits of their SHA-256');
-// A run that was traced: its kernels with their configuration, the longest first.
+// For each run with a trace, a table of its kernels; the largest share of the time comes first.
 for (const run of runs.filter(each => each.trace)) {
   const {steps, kernels, kernels_share: inside, gemms_share: products} = run.trace;
   const percent = value => (100 * value).toFixed(1) + ' %';

@@ -12,7 +12,7 @@
 namespace tessera::trainer {
 namespace {
 
-/// int32 [values, sequences], or undefined where there are none.
+/// Returns int32 [values, sequences], or an undefined tensor without values.
 at::Tensor valueTensor(const std::vector<int32_t> &values, int64_t sequences,
                        at::Device device) {
   return values.empty()
@@ -24,7 +24,7 @@ at::Tensor valueTensor(const std::vector<int32_t> &values, int64_t sequences,
 
 Batch toBatch(const TokenBatch &tokens, int64_t length, at::Device device) {
   const size_t count = tokens.inputs.size();
-  // Pinned, the host need not wait for the copy.
+  // Pinned memory makes the copy asynchronous.
   at::Tensor all =
       at::empty({2, int64_t(count) / length, length},
                 at::TensorOptions(at::kLong).pinned_memory(device.is_cuda()));
@@ -68,7 +68,7 @@ Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
   const int64_t length = config.sequenceLength;
   std::vector<int64_t> numbers, starts;
   for (int64_t i = first; i < first + count; ++i) {
-    // Not i * windows / total, which may need more than 64 bits.
+    // The product may need more than 64 bits.
     numbers.push_back(int64_t(__int128(i) * windows / total));
     starts.push_back(numbers.back() * length);
   }

@@ -1,4 +1,5 @@
-// trainer/data/Batches.h - builds tensors from windows of a corpus.
+// trainer/data/Batches.h - builds the input tensors of the model from windows
+// of a corpus, for training and evaluation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,30 +10,33 @@
 
 namespace tessera::trainer {
 
+/// B sequences of S tokens as tensors, for one forward and backward pass.
 struct Batch {
   at::Tensor inputs; ///< int64 [B, S]
-  /// The token after each, int64 [B, S]; noTarget where none is known.
+  /// The token after each input, int64 [B, S]; noTarget if it is unknown.
   at::Tensor targets;
   /// cu_seqlens of the sequences in the rows; empty: each row is a sequence.
   std::vector<int32_t> starts = {};
   /// Targets that are not noTarget; counted by toBatch().
   int64_t targetCount = 0;
-  /// Values of the sequences, int32 [values, sequences]; undefined: none.
+  /// Values of the sequences, int32 [values, sequences]; undefined without any.
   at::Tensor perSequence = {};
 };
 
-/// valuesOfPrompt() of `sequences` texts with prompts of `prompt` tokens, as
-/// ForwardOptions::perSequence; undefined: there are no sources.
+/// Returns valuesOfPrompt() for `sequences` texts with prompts of `prompt`
+/// tokens, as ForwardOptions::perSequence expects it, int32 [values,
+/// sequences]; undefined if `sources` is empty.
 at::Tensor promptValues(const std::vector<SequenceSource> &sources,
                         int64_t sequences, int64_t prompt,
                         at::Device device = at::kCPU);
 
-/// Of rows of `length` tokens; one copy to a device other than the CPU.
+/// Converts rows of `length` tokens to tensors. Copies inputs and targets to
+/// the device in one transfer.
 Batch toBatch(const TokenBatch &tokens, int64_t length,
               at::Device device = at::kCPU);
 
-/// Returns the training windows from number `first` on. Window i depends only
-/// on (seed, i).
+/// Returns the batch_size / processes windows from number `first` on. Window i
+/// depends only on (seed, i).
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
                     at::Device device = at::kCPU);
 

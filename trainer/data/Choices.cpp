@@ -1,4 +1,4 @@
-// trainer/data/Choices.cpp - reads examples with several endings.
+// trainer/data/Choices.cpp - parses and validates multiple-choice examples.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Choices.h"
@@ -33,7 +33,7 @@ ChoiceFile::ChoiceFile(const std::string &path) : file(path) {
                 "hellaswag_val.bin");
   count = int64_t(takeNumber(head, 8, 4));
   offset = headerBytes;
-  // An example has at least 16 numbers; more of them do not fit the file.
+  // An example has more than 16 bytes, which limits the number of examples.
   if (count < 1 || count > file.size() / 16)
     throw Error(fmt::format("{}: its header says {} examples, which {} bytes "
                             "cannot hold",
@@ -67,7 +67,7 @@ MultipleChoice ChoiceFile::next() {
     return list;
   };
   MultipleChoice choice;
-  number16(); // its number, which nothing depends on
+  number16(); // skip the example's number
   choice.label = number16();
   const int64_t endings = number16();
   if (endings < 2 || endings > mostEndings || choice.label >= endings)

@@ -1,4 +1,5 @@
-// trainer/data/Choices.h - reads llm.c's files of multiple-choice examples.
+// trainer/data/Choices.h - reads llm.c's files of multiple-choice examples, for
+// the HellaSwag evaluation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,23 +12,25 @@
 
 namespace tessera::trainer {
 
-/// A context and its possible endings, of which one is right, in tokens.
+/// A context and its possible endings, as tokens. One ending is right.
 struct MultipleChoice {
   std::vector<int64_t> context;
   std::vector<std::vector<int64_t>> endings;
   int64_t label = 0; ///< Index of the right ending.
 };
 
-/// A file as llm.c's dev/data/hellaswag.py writes it: 256 int32 of header
-/// (20240522, 1, examples, bytes of the longest), then for each example uint16
-/// numbers: 65535, its bytes, its number, the label, the number of endings, the
-/// tokens of the context behind their number, and so those of each ending.
+/// Reads a file that llm.c's dev/data/hellaswag.py wrote:
+///
+///   header    256 int32: 20240522, 1, examples, bytes of the longest, ...
+///   example   uint16: 65535, its bytes, its number, label, number of endings
+///             uint16: number of context tokens, then these tokens
+///             for each ending, uint16: number of tokens, then these tokens
 class ChoiceFile {
 public:
-  /// Throws tessera::Error for another format.
+  /// Throws tessera::Error if the file has another format.
   explicit ChoiceFile(const std::string &path);
 
-  int64_t size() const { return count; } ///< Examples.
+  int64_t size() const { return count; } ///< Number of examples.
   /// Reads the next example. Throws tessera::Error with its number if it is
   /// damaged.
   MultipleChoice next();

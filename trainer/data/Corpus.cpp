@@ -1,4 +1,5 @@
-// trainer/data/Corpus.cpp - finds files of tokens and divides them.
+// trainer/data/Corpus.cpp - opens the data of a run and divides it into
+// training and held-out tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Corpus.h"
@@ -22,10 +23,11 @@ namespace tessera::trainer {
 namespace {
 
 constexpr size_t kingJamesBytes = 4404412;
-/// Longer data is not read as a whole at a start.
+/// Data of more bytes is identified by samples, since hashing all of it would
+/// delay the start.
 constexpr int64_t hashedWhole = int64_t(64) << 20;
 
-/// The text as Debian's `bible` prints it; empty when the program is missing.
+/// Returns the output of Debian's `bible`; empty if the program cannot run.
 std::string printKingJames() {
   try {
     return runCommand({"/usr/bin/env", "bible", "-f", "gen1:1-rev22:21"},
@@ -56,12 +58,12 @@ std::string kingJames() {
   try {
     writeFile(file.string(), text);
   } catch (const Error &) {
-    // The copy only saves the next start a second; the text is in memory.
+    // The cached copy is optional: it saves the next start a second.
   }
   return text;
 }
 
-/// A file with its header read.
+/// An open file and the contents of its header.
 struct Source {
   std::shared_ptr<const RandomFile> file;
   TokenLayout layout;
@@ -79,9 +81,10 @@ Source open(const std::string &path) {
   return source;
 }
 
-/// Files of one kind, or tessera::Error.
+/// Opens all files of the data. Throws tessera::Error if their format,
+/// vocabulary or tokenizer differ.
 std::vector<Source> openAll(const Config &config) {
-  // The run folder may be inside the data folder.
+  // Excludes the run folder, which may be inside the data folder.
   std::vector<std::string> files = filesBelow(config.dataPath, config.out);
   if (wantPreparing(files))
     files = filesBelow(
@@ -103,7 +106,7 @@ std::vector<Source> openAll(const Config &config) {
   return sources;
 }
 
-/// SHA-256 of all bytes of the files, one after the other.
+/// Returns the SHA-256 of the concatenated files.
 std::string wholeHash(const std::vector<Source> &sources) {
   constexpr int64_t piece = 1 << 20;
   Sha256 sum;
@@ -113,7 +116,8 @@ std::string wholeHash(const std::vector<Source> &sources) {
   return toHex(sum.finish());
 }
 
-/// Of sizes, and of a few thousand pieces spread over the files.
+/// Returns "sampled:" and the SHA-256 of the files' sizes, the checksums in
+/// their headers, and a few thousand chunks at equal distances.
 std::string sampledHash(const std::vector<Source> &sources, int64_t bytes) {
   constexpr int64_t piece = 4096, pieces = 4096;
   const int64_t apart = std::max(piece, bytes / pieces);
@@ -129,7 +133,8 @@ std::string sampledHash(const std::vector<Source> &sources, int64_t bytes) {
   return "sampled:" + toHex(sum.finish());
 }
 
-/// Divides the files; `corpus` gets all but its name.
+/// Divides the files into training and held-out data. Sets all members of
+/// `corpus` except its name, tokenizer and packed rows.
 void fill(Corpus &corpus, const std::vector<Source> &sources) {
   int64_t bytes = 0, textBytes = 0;
   TokenStore all;
@@ -159,7 +164,8 @@ void fill(Corpus &corpus, const std::vector<Source> &sources) {
       bytes <= hashedWhole ? wholeHash(sources) : sampledHash(sources, bytes);
 }
 
-/// Much more to train on than a run reads, and another row held out.
+/// Returns 2^40 synthetic training tokens, more than a run reads, and held-out
+/// tokens from the same sequence after them.
 Corpus syntheticCorpus(const Config &config) {
   constexpr int64_t many = int64_t(1) << 40, held = 1 << 16;
   SyntheticTokens tokens;
@@ -182,7 +188,8 @@ Corpus syntheticCorpus(const Config &config) {
   return corpus;
 }
 
-/// llm.c's files, or shards made with a vocabulary of GPT-2's size.
+/// Throws tessera::Error unless the data are llm.c's GPT-2 files, or shards
+/// whose BPE vocabulary has GPT-2's size.
 void requireGpt2(const Corpus &corpus) {
   constexpr int64_t gpt2Tokens = 50257;
   if (corpus.tokenizer == "gpt2" ||
@@ -232,7 +239,7 @@ std::vector<std::string> filesBelow(const std::string &path,
     else if (e->is_regular_file(code))
       files.push_back(e->path());
   }
-  // The order of a folder's entries is the file system's whim.
+  // The file system does not define the order of a folder's entries.
   std::sort(files.begin(), files.end());
   return {files.begin(), files.end()};
 }

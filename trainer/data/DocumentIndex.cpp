@@ -1,4 +1,5 @@
-// trainer/data/DocumentIndex.cpp - reads the index of a shard, or makes one.
+// trainer/data/DocumentIndex.cpp - reads the index of a shard, or searches a
+// file for the starts of documents.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/DocumentIndex.h"
@@ -12,7 +13,7 @@
 namespace tessera::trainer {
 namespace {
 
-/// Numbers of the tokens that are `token`, and 0.
+/// Returns 0 and the positions of all tokens equal to `token`, ascending.
 template <typename T>
 std::vector<int64_t> placesOf(const RandomFile &file, const TokenLayout &layout,
                               T token) {
@@ -35,7 +36,7 @@ std::vector<int64_t> placesOf(const RandomFile &file, const TokenLayout &layout,
 std::vector<int64_t> readDocumentIndex(const RandomFile &file,
                                        const TokenLayout &layout) {
   std::vector<int64_t> starts(size_t(layout.documents));
-  // Numbers are stored as this machine has them: little-endian.
+  // The index is little-endian, as is every supported machine.
   file.read(layout.offset + layout.tokens * layout.width,
             layout.documents * int64_t(sizeof(int64_t)), starts.data());
   for (size_t i = 0; i < starts.size(); ++i)

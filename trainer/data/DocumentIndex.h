@@ -16,8 +16,9 @@ namespace tessera::trainer {
 std::vector<int64_t> readDocumentIndex(const RandomFile &file,
                                        const TokenLayout &layout);
 
-/// The first token of every document of any file; reads all tokens of one of
-/// llm.c's, whose documents begin with layout.endToken.
+/// Returns the first token of every document of any file. A file of llm.c has
+/// no index, so the function reads all tokens and searches for layout.endToken,
+/// with which each document begins. Other files are one document.
 std::vector<int64_t> documentStarts(const RandomFile &file,
                                     const TokenLayout &layout);
 

@@ -1,4 +1,5 @@
-// trainer/data/Fetch.cpp - downloads that go on where they stopped.
+// trainer/data/Fetch.cpp - resumable downloads with curl, and copies of local
+// files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Fetch.h"
@@ -32,8 +33,9 @@ constexpr size_t copiedAtOnce = 1 << 20;
 
 volatile std::sig_atomic_t fetchInterrupted = 0;
 
-/// SIGINT and SIGTERM end what runs and not this process at once: the child is
-/// in a group of its own.
+/// While an object of this class exists, SIGINT and SIGTERM set
+/// fetchInterrupted and do not end this process. curl does not receive the
+/// terminal's signals, because it runs in a separate process group.
 class InterruptsNoted {
 public:
   InterruptsNoted() {
@@ -62,7 +64,7 @@ bool isSum(const std::string &text) {
          text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
 }
 
-/// What is left of an address without the parts that name no file.
+/// Returns the last path component of an address, without query and fragment.
 std::string nameOf(const std::string &address) {
   const std::string path = address.substr(0, address.find_first_of("?#"));
   return path.substr(path.rfind('/') + 1);
@@ -72,7 +74,7 @@ bool isLocal(const std::string &address) {
   return address.starts_with('/') || address.starts_with("file://");
 }
 
-/// Throws Error unless the address has a protocol that is fetched.
+/// Throws Error unless the protocol of the address is supported and allowed.
 void checkProtocol(const ListEntry &entry, const FetchOptions &options) {
   const size_t end = entry.address.find("://");
   std::string protocol = entry.address.substr(0, std::min(end, size_t(16)));
@@ -109,7 +111,8 @@ ListEntry entryOf(const std::string &line, const std::string &place,
   std::ranges::transform(entry.sum, entry.sum.begin(), [](char c) {
     return c >= 'A' && c <= 'F' ? c + 32 : c;
   });
-  if (entry.address.starts_with('*')) // sha256sum's mark of a binary file
+  // sha256sum marks binary files with a star.
+  if (entry.address.starts_with('*'))
     entry.address.erase(0, 1);
   entry.name = nameOf(entry.address);
   if (entry.name.empty() || entry.name == "." || entry.name == "..")
@@ -175,7 +178,8 @@ int64_t sizeOf(const fs::path &file) {
               "--max-size sets the most bytes of a file");
 }
 
-/// What is behind the bytes that `part` has. False: `part` is longer.
+/// Appends to `part` the bytes of `source` after the size of `part`. Returns
+/// false if `part` is longer than `source`.
 bool copyRest(const ListEntry &entry, const std::string &source,
               const fs::path &part, uint64_t largest) {
   std::error_code none;
@@ -216,15 +220,16 @@ std::string findCurl() {
               "apt-get install curl; file:// and paths need none");
 }
 
-/// Options that do not depend on the user's files: a .curlrc could change any.
+/// Returns curl's command line. It ignores .curlrc, which could change any
+/// option.
 std::vector<std::string> curlArguments(const ListEntry &entry,
                                        const fs::path &part,
                                        const FetchOptions &options) {
-  // The redirection of an https address ends at https, too.
+  // A redirection of an https address must lead to https, too.
   const bool encrypted = entry.address[4] == 's' || entry.address[4] == 'S';
   const char *protocols = encrypted ? "=https" : "=http,https";
   return {findCurl(),
-          "--disable", // it must come first
+          "--disable", // curl requires this option first
           "--proto",
           protocols,
           "--proto-redir",
@@ -254,8 +259,9 @@ std::vector<std::string> curlArguments(const ListEntry &entry,
           entry.address};
 }
 
-/// False: the server cannot continue what `part` has. The child holds the
-/// folder's lock for as long as it writes, should this process be killed.
+/// Downloads the rest of a file to `part`. Returns false if the server cannot
+/// resume at the end of `part`. curl inherits the folder's lock, so that the
+/// lock is held while curl writes even if this process is killed.
 bool download(const ListEntry &entry, const fs::path &part,
               const FetchOptions &options, int lock) {
   constexpr int httpError = 22, noRange = 33, badResume = 36, tooLarge = 63;
@@ -267,7 +273,7 @@ bool download(const ListEntry &entry, const fs::path &part,
   std::optional<ExitStatus> status;
   while (!status && !fetchInterrupted) {
     status = curl.wait(std::chrono::milliseconds(200));
-    // curl knows the size of a file only if the server says it.
+    // curl knows the size in advance only if the server reports it.
     if (uint64_t(sizeOf(part)) > options.largest) {
       curl.killGroup();
       fs::remove(part);
@@ -298,7 +304,8 @@ void syncPath(const fs::path &path) {
                 "look at the disk");
 }
 
-/// Brings `part` to its end; what stands there already counts.
+/// Completes `part`, which may contain the start of the file, and checks the
+/// SHA-256. Throws Error if the checksum is wrong.
 void bring(const ListEntry &entry, const fs::path &part,
            const FetchOptions &options, int lock) {
   const bool local = isLocal(entry.address);
@@ -313,7 +320,8 @@ void bring(const ListEntry &entry, const fs::path &part,
     if (came && (entry.sum.empty() || sum == entry.sum))
       return;
     fs::remove(part);
-    // The beginning may be another file's: once more from its first byte.
+    // The existing start may belong to another file, so the loop fetches the
+    // file once more from its first byte.
     if (!resumed)
       throw Error(fmt::format("{}: {} has the SHA-256 {}, the list says {}",
                               entry.place, entry.address, sum, entry.sum),
@@ -321,7 +329,7 @@ void bring(const ListEntry &entry, const fs::path &part,
   }
 }
 
-/// True: it was there.
+/// Fetches one file. Returns true if it already exists.
 bool fetchOne(const ListEntry &entry, const FetchOptions &options, int lock) {
   const fs::path out = options.out;
   const fs::path target = out / entry.name, part = target.string() + ".part";

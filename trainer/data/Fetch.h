@@ -1,4 +1,5 @@
-// trainer/data/Fetch.h - downloads the files of a list.
+// trainer/data/Fetch.h - downloads the files of a list, for `tessera data
+// fetch`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,33 +10,39 @@
 
 namespace tessera::trainer {
 
+/// The options of fetchData().
 struct FetchOptions {
-  /// A text file: "ADDRESS [SHA256]" or, as sha256sum prints, "SHA256  ADDRESS"
-  /// a line; empty lines and those that begin with # are passed over.
+  /// Path of a text file with one entry a line: "ADDRESS [SHA256]", or "SHA256
+  /// ADDRESS" as sha256sum prints it. Empty lines and lines that begin with #
+  /// are ignored.
   std::string list;
-  std::string out; ///< Folder; a file gets the last part of its address.
-  std::string
-      mirror; ///< What addresses that are no URL and no path begin with.
-  uint64_t largest = uint64_t(64) << 30; ///< Bytes that a file may have.
-  bool http = false; ///< http:// addresses are fetched, too: without
-                     ///< encryption, so that a network can change the file.
+  /// Folder for the files. The last component of an address names the file.
+  std::string out;
+  /// Prefix of addresses that are neither URLs nor absolute paths.
+  std::string mirror;
+  uint64_t largest = uint64_t(64) << 30; ///< Maximum size of a file in bytes.
+  bool http = false; ///< Allows http:// addresses. Without encryption, the
+                     ///< network can change the file.
 };
 
+/// The result of fetchData().
 struct Fetched {
-  int64_t files = 0;     ///< In the list.
-  int64_t there = 0;     ///< Of them: were there before.
-  int64_t unchecked = 0; ///< Of them: have no checksum in the list.
-  int64_t bytes = 0;     ///< Of those that came.
+  int64_t files = 0;     ///< Files in the list.
+  int64_t there = 0;     ///< Files that existed before the call.
+  int64_t unchecked = 0; ///< Files without a checksum in the list.
+  int64_t bytes = 0;     ///< Size of the files that the call fetched.
 };
 
-/// Brings the files of the list, one after another, to "NAME.part", which a
-/// later call continues, and to NAME once its SHA-256 is that of the list.
-/// The program curl downloads https addresses, and http if the options say so;
-/// an https server cannot redirect to http. file:// and paths are copied.
-/// `say` gets a line for each file. One call at a time works in a folder.
-/// Throws tessera::Error, with the list's line, for an address that cannot be
-/// read, a file that is too large, another checksum, a file that is there with
-/// another one, and SIGINT or SIGTERM while curl runs; what came stays.
+/// Fetches the files of the list, one after another. Each is written to
+/// "NAME.part", where a later call resumes it, and renamed to NAME if its
+/// SHA-256 matches the list. The program curl downloads https addresses, and
+/// http if the options allow it; an https server cannot redirect to http. Files
+/// of file:// addresses and paths are copied. Calls `say` with a line for each
+/// file. A lock allows one call at a time in a folder. Throws tessera::Error,
+/// with the line of the list, if an address cannot be read, a file is too
+/// large, a checksum differs, or a file exists with another checksum. SIGINT
+/// and SIGTERM cancel a download with an Error, too. Partial files remain,
+/// except those with a wrong checksum or size.
 Fetched fetchData(const FetchOptions &options,
                   const std::function<void(const std::string &)> &say);
 

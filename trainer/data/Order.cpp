@@ -1,4 +1,5 @@
-// trainer/data/Order.cpp - random, shuffled and plain order from a counter.
+// trainer/data/Order.cpp - computes random, shuffled and sequential order from
+// a counter.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Order.h"
@@ -9,8 +10,8 @@
 namespace tessera::trainer {
 namespace {
 
-/// Four rounds of a balanced Feistel network over 2 * `half` bits: a bijection
-/// whatever the round function is.
+/// Applies four rounds of a balanced Feistel network to a number of 2 * `half`
+/// bits. The network is a bijection for every round function.
 uint64_t feistel(uint64_t value, unsigned half, uint64_t seed) {
   const uint64_t mask = (uint64_t(1) << half) - 1;
   uint64_t left = value >> half, right = value & mask;
@@ -28,8 +29,9 @@ uint64_t permuted(uint64_t index, uint64_t count, uint64_t seed) {
   unsigned half = 1;
   while (half < 31 && (uint64_t(1) << 2 * half) < count)
     ++half;
-  // The network permutes up to four times as many numbers: those outside are
-  // walked through, which stays a permutation of those inside.
+  // The network permutes a range of up to 4 * count numbers. Cycle walking
+  // applies it again until the result is below `count`, which is also a
+  // permutation.
   do
     index = feistel(index, half, seed);
   while (index >= count);

@@ -1,4 +1,5 @@
-// trainer/data/PackedRows.cpp - best fit decreasing, and rows read back.
+// trainer/data/PackedRows.cpp - assigns pieces of documents to rows, and reads
+// rows.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/PackedRows.h"
@@ -15,8 +16,8 @@ namespace {
 using Piece = PackedRows::Piece;
 using Follows = PackedRows::Follows;
 
-/// The documents cut to at most `length` tokens. A piece without a target (one
-/// token, nothing known to follow) is left out.
+/// Cuts the documents into pieces of at most `length` tokens. Omits pieces
+/// without a target: a single token with an unknown successor.
 std::vector<Piece> cut(const TokenStore &store, int64_t length) {
   std::vector<Piece> pieces;
   for (const Document &d : store.documents())
@@ -32,7 +33,7 @@ std::vector<Piece> cut(const TokenStore &store, int64_t length) {
   return pieces;
 }
 
-/// The row of each piece.
+/// Returns the row of each piece and adds the number of new rows to `rows`.
 std::vector<int32_t> bestFit(const std::vector<Piece> &pieces, int64_t length,
                              int32_t &rows) {
   std::vector<size_t> order(pieces.size());
@@ -40,7 +41,8 @@ std::vector<int32_t> bestFit(const std::vector<Piece> &pieces, int64_t length,
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return pieces[a].length > pieces[b].length;
   });
-  std::map<int64_t, std::vector<int32_t>> byRoom; // no list is empty
+  // Rows by remaining room; lists are not empty.
+  std::map<int64_t, std::vector<int32_t>> byRoom;
   std::vector<int32_t> rowOf(pieces.size());
   for (const size_t i : order) {
     const int64_t size = pieces[i].length;
@@ -70,7 +72,8 @@ PackedRows::PackedRows(TokenStore given, int64_t length)
                 "data.packing wants documents of two tokens and more");
   int32_t rows = 0;
   std::vector<int32_t> rowOf = bestFit(pieces, length, rows);
-  // Pieces come in the order of the store: a row's number is that of its first.
+  // Renumbers the rows by their first piece, since pieces have the order of the
+  // store.
   std::vector<int32_t> number(size_t(rows), -1);
   int32_t next = 0;
   begins.assign(size_t(rows) + 1, 0);

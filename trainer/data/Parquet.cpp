@@ -1,4 +1,4 @@
-// trainer/data/Parquet.cpp - starts tessera-parquet and takes what it reads.
+// trainer/data/Parquet.cpp - starts tessera-parquet and reads its output.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Parquet.h"
@@ -24,7 +24,8 @@ namespace tessera::trainer {
 namespace {
 
 constexpr size_t longestPiece = 1 << 20;
-/// Reading a page takes milliseconds; a disk that is away takes longer.
+/// Seconds without output after which reading fails. Reading a page takes
+/// milliseconds, but the disk may be slow to answer.
 constexpr int silenceSeconds = 300;
 
 const char *const installHint =
@@ -32,8 +33,9 @@ const char *const installHint =
     "scripts/setup full, then scripts/build release tessera-parquet; or write "
     "the column as .jsonl";
 
-/// What tessera-parquet says about one file: records of a letter, a length of
-/// eight bytes and so many bytes.
+/// Reads the output of tessera-parquet for one file. A record is a letter, a
+/// length of eight bytes, and as many bytes of content: 'd' a document, 'g' the
+/// next row group, 'i' information, 'x' an error, 'z' the end.
 class Reading {
 public:
   Reading(const std::string &file, const fs::path &program,
@@ -53,8 +55,8 @@ public:
     process.emplace(Process::spawn(options));
   }
 
-  /// Calls visit(kind, size) for each record; what it does not take() of the
-  /// record is an error. Ends behind the record 'z'.
+  /// Calls visit(kind, size) for each document, information and end record.
+  /// `visit` must take() all bytes of the record. Returns after the record 'z'.
   template <typename F>
   void forRecords(F visit) {
     for (char kind = 0; kind != 'z';) {
@@ -73,7 +75,8 @@ public:
       died(status);
   }
 
-  /// The next bytes, at most longestPiece.
+  /// Reads exactly `size` bytes, at most longestPiece. Throws Error if the
+  /// program ends or prints nothing for silenceSeconds.
   std::string take(size_t size) {
     std::string bytes(size, '\0');
     for (size_t have = 0; have < size;) {
@@ -96,7 +99,8 @@ public:
     return bytes;
   }
 
-  /// A length that is held in memory at once.
+  /// Returns the size of a record that is read at once. Throws Error if it is
+  /// above longestPiece.
   size_t checked(uint64_t size) const {
     if (size > longestPiece)
       unknownAnswer();
@@ -115,7 +119,7 @@ private:
     return group.empty() ? std::string("its head") : "row group " + group;
   }
 
-  /// "message\nhint" of the other program.
+  /// Throws the error that the other program sent as "message\nhint".
   [[noreturn]] void refuse(const std::string &text) const {
     const size_t cut = std::min(text.find('\n'), text.size());
     throw Error(text.substr(0, cut),
@@ -123,8 +127,8 @@ private:
   }
 
   [[noreturn]] void died(const ExitStatus &status) const {
-    // The loader of programs ends so where a library is missing, and has said
-    // which on standard error.
+    // The dynamic loader exits with 127 if a library is missing, and names the
+    // library on standard error.
     if (status.code == 127)
       throw Error(fmt::format("{} cannot be read: Arrow's libraries are not "
                               "where they were when tessera was built",

@@ -1,5 +1,5 @@
-// trainer/data/Parquet.h - documents out of parquet files, read by a program of
-// its own.
+// trainer/data/Parquet.h - reads documents from parquet files in a separate
+// process.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,24 +12,26 @@
 
 namespace tessera::trainer {
 
-/// Arrow reads the files, in tessera-parquet: a file that makes Arrow abort or
-/// take all memory ends that process with an error that names the file, and
-/// neither this program nor what trains without parquet needs Arrow.
+/// The program tessera-parquet reads the files with Arrow. If Arrow aborts or
+/// runs out of memory, only that process ends, and the caller gets an error
+/// that names the file. The trainer does not link with Arrow.
 
-/// tessera-parquet beside this program. Throws tessera::Error when it is not
-/// there, which is so where pyarrow was not installed when tessera was built.
+/// Returns the path of tessera-parquet in the folder of this program. Throws
+/// tessera::Error if it does not exist. The build omits it if pyarrow is not
+/// installed.
 std::filesystem::path parquetProgram();
 
-/// Gives the texts of the column `field` to the sink, row after row. Empty and
-/// null ones are left out. Memory is that of a few pages of the file,
-/// not of a row group. Throws
-/// tessera::Error with file, row group and what to do for a file that is
-/// damaged, has no such column, or one that is not text. Returns the rows.
+/// Passes the texts of the column `field` to the sink, row after row, except
+/// empty and null ones. Memory is limited to a few pages of the file instead of
+/// a row group. Returns the number of rows. Throws tessera::Error, with file
+/// and row group, if the file is damaged, lacks the column, or the column is
+/// not text.
 int64_t readParquet(const std::string &file, const std::string &field,
                     DocumentSink &sink,
                     const std::filesystem::path &program = parquetProgram());
 
-/// Rows, row groups and columns, one line for each fact.
+/// Returns the number of rows, the row groups and the columns, one line for
+/// each fact.
 std::string
 inspectParquet(const std::string &file,
                const std::filesystem::path &program = parquetProgram());

@@ -1,4 +1,5 @@
-// trainer/data/Prepare.cpp - reads documents, writes shards of them.
+// trainer/data/Prepare.cpp - tokenizes documents, writes shards and
+// vocabularies, and verifies files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Prepare.h"
@@ -25,10 +26,12 @@ namespace tessera::trainer {
 namespace {
 
 constexpr int64_t piece = 1 << 20;
-/// Text that has no place to cut it is encoded as a whole.
+/// Maximum length of text without a position where it can be cut for the
+/// tokenizer.
 constexpr size_t longestRun = size_t(1) << 30;
 
-/// Gives each document to one of two writers, by its number.
+/// Tokenizes documents and appends each to the training or the held-out shards,
+/// which a hash of the document's number selects.
 class Splitter : public DocumentSink {
 public:
   Splitter(const PrepareOptions &options)
@@ -88,7 +91,7 @@ private:
     return {tokenizer->name(), tokenizer->size(), tokenizer->endToken()};
   }
 
-  /// Encodes the first `size` bytes that are not encoded yet.
+  /// Encodes and removes the first `size` bytes of `rest`.
   void encode(size_t size) {
     tokens.clear();
     tokenizer->encode(std::string_view(rest).substr(0, size), tokens);

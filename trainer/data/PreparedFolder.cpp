@@ -1,5 +1,5 @@
-// trainer/data/PreparedFolder.cpp - makes shards once, under a name that tells
-// what of.
+// trainer/data/PreparedFolder.cpp - creates shards once, in a folder that is
+// named by a hash of their sources.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/PreparedFolder.h"
@@ -26,8 +26,9 @@ bool isDocuments(const std::string &file) {
   return file.ends_with(".jsonl") || file.ends_with(".parquet");
 }
 
-/// A line for each file, which changes whenever the file's text may have
-/// changed. The time of the last write does not do: programs set it.
+/// Returns a line for each file, which changes if the file's text may have
+/// changed. It contains the change time, because programs can set the
+/// modification time.
 std::string listOf(const std::vector<std::string> &files) {
   std::string list;
   for (const std::string &file : files) {
@@ -45,7 +46,7 @@ std::string listOf(const std::vector<std::string> &files) {
 void prepareInto(const fs::path &folder, const std::string &path,
                  const std::string &tokenizer) {
   const fs::path making = folder.string() + ".making";
-  fs::remove_all(making); // of a process that ended
+  fs::remove_all(making); // left by an interrupted process
   PrepareOptions options;
   options.input = path;
   options.out = making.string();
@@ -75,7 +76,7 @@ std::string preparedFolder(const std::string &path,
   const fs::path all = fs::path(dependencyFolder()) / "data" / "prepared";
   try {
     std::string list = listOf(files);
-    if (fs::exists(tokenizer)) // else prepareData() says so
+    if (fs::exists(tokenizer)) // else prepareData() reports the error
       list += "tokenizer\n" + listOf(filesBelow(tokenizer));
     const fs::path folder = all / sha256Hex(list).substr(0, 32);
     fs::create_directories(all);

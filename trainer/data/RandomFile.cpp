@@ -14,7 +14,7 @@
 namespace tessera::trainer {
 
 RandomFile::RandomFile(const std::string &path)
-    // Opening a pipe would wait for its writer.
+    // Without O_NONBLOCK, opening a pipe would block until a writer opens it.
     : name(path), fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status = {};
   if (!fd || ::fstat(fd.get(), &status) != 0)

@@ -1,4 +1,4 @@
-// trainer/data/RandomFile.h - a file with random read access.
+// trainer/data/RandomFile.h - random read access to a file of data.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,11 +14,11 @@ namespace tessera::trainer {
 /// causes an error and not SIGBUS.
 class RandomFile {
 public:
-  /// Throws tessera::Error when it is not a regular file that can be read.
+  /// Throws tessera::Error if the path is not a readable regular file.
   explicit RandomFile(const std::string &path);
 
   const std::string &path() const { return name; }
-  int64_t size() const { return bytes; } ///< In bytes, when it was opened.
+  int64_t size() const { return bytes; } ///< Bytes at the time of opening.
 
   /// Reads bytes offset .. offset+count-1. Throws tessera::Error if that fails.
   /// Thread-safe.

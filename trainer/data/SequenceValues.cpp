@@ -1,5 +1,5 @@
-// trainer/data/SequenceValues.cpp - values from tokens, and targets without a
-// loss.
+// trainer/data/SequenceValues.cpp - evaluates the sources of sequence values,
+// and masks the targets inside of prefixes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/SequenceValues.h"
@@ -16,16 +16,18 @@ namespace {
 
 using Kind = SequenceSource::Kind;
 
-/// Draws of values are others than those of windows.
+/// Separates the random numbers of values from those of the window order.
 constexpr uint64_t valueSeed = 0x7365715f76616c73;
 
 /// One sequence of a batch.
 struct Sequence {
   std::span<const int64_t> inputs;
   std::span<int64_t> targets;
-  uint64_t number; ///< Of its first token, among all windows.
+  /// Number of its first token among the tokens of all windows.
+  uint64_t number;
 
-  /// Tokens before the last known target: the longest prefix. 0 of padding.
+  /// Returns the longest prefix that leaves a target: the tokens up to the one
+  /// with the last known target. 0 for padding.
   int64_t longestPrefix() const {
     const auto last = std::find_if(targets.rbegin(), targets.rend(),
                                    [](int64_t t) { return t != noTarget; });
@@ -33,7 +35,7 @@ struct Sequence {
   }
 };
 
-/// Where each sequence begins, and the end of the last.
+/// Returns the start of each sequence and the end of the last.
 std::vector<int32_t> startsOf(const TokenBatch &batch, size_t length) {
   if (!batch.starts.empty())
     return batch.starts;
@@ -58,7 +60,8 @@ int64_t valueOf(const SequenceSource &source, const Sequence &s,
   return found - s.inputs.begin() + (source.kind == Kind::Through);
 }
 
-/// Removes the targets that are tokens of the prefix. Returns its length.
+/// Removes the targets that are tokens of the prefix. Returns the length of the
+/// prefix, shortened to longestPrefix().
 int64_t withoutLoss(const Sequence &s, int64_t prefix) {
   prefix = std::min(prefix, s.longestPrefix());
   // The target of token t is token t + 1.

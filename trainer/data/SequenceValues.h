@@ -1,4 +1,5 @@
-// trainer/data/SequenceValues.h - the values of the sequences of a batch.
+// trainer/data/SequenceValues.h - computes the values of attention.per_sequence
+// for the sequences of a batch or of a prompt.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,16 +14,17 @@ namespace tessera::trainer {
 struct Config;
 struct TokenBatch;
 
-/// Gives batches the values of attention.per_sequence. They depend on the
-/// tokens, the seed and the numbers of the windows alone.
+/// Computes the values of attention.per_sequence for batches. They depend only
+/// on the tokens, the seed and the window numbers.
 class SequenceValues {
 public:
   explicit SequenceValues(const Config &config);
 
-  /// Sets the values of a batch of windows with these numbers. Of a value named
-  /// `prefix` it also removes the targets inside of the prefix, as the loss of
-  /// a prefix language model counts the second part of a sequence alone (Raffel
-  /// et al. 2020, section 3.2.1), and shortens a prefix that leaves no target.
+  /// Appends the values for a batch of the windows with these numbers. For a
+  /// value named `prefix` it also removes the targets inside of the prefix,
+  /// because the loss of a prefix language model covers only the second part of
+  /// a sequence (Raffel et al. 2020, section 3.2.1). It shortens a prefix that
+  /// would leave no target.
   void addTo(TokenBatch &batch, const std::vector<int64_t> &windows) const;
 
 private:
@@ -30,9 +32,9 @@ private:
   uint64_t seed;
 };
 
-/// Returns the values of a text that continues a prompt of `prompt` tokens, one
-/// for each source: a number stays, every other source and the prefix are the
-/// tokens of the prompt.
+/// Returns the values for a text that continues a prompt of `prompt` tokens,
+/// one for each source. A source with a fixed number keeps it. Every other
+/// source, and always `prefix`, gets `prompt`.
 std::vector<int32_t> valuesOfPrompt(const std::vector<SequenceSource> &sources,
                                     int64_t prompt);
 

@@ -1,4 +1,5 @@
-// trainer/data/ShardWriter.cpp - tokens, document index, header, name.
+// trainer/data/ShardWriter.cpp - writes tokens, document index and header, then
+// renames the file.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/ShardWriter.h"
@@ -17,7 +18,8 @@ namespace fs = std::filesystem;
 namespace tessera::trainer {
 namespace {
 
-/// At `offset`, or where the file stands when that is negative.
+/// Writes all bytes at `offset`, or at the current file position if `offset` is
+/// negative.
 void writeAll(int fd, std::string_view bytes, int64_t offset,
               const fs::path &file) {
   while (!bytes.empty()) {

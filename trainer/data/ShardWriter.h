@@ -1,4 +1,5 @@
-// trainer/data/ShardWriter.h - writes documents to shards of tokens.
+// trainer/data/ShardWriter.h - writes documents to shards of tokens; used by
+// prepareData().
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,11 +17,11 @@
 
 namespace tessera::trainer {
 
-/// What a shard's tokens are.
+/// The tokenizer and the vocabulary of a shard's tokens.
 struct TokenKind {
   std::string name = "byte";
   int64_t vocabulary = 257;
-  int64_t end = 256; ///< Before each document.
+  int64_t end = 256; ///< Token before each document.
 };
 
 /// Writes FOLDER/NAME_000000.bin and so on. A file gets its name when it is
@@ -34,14 +35,17 @@ public:
   ShardWriter(const ShardWriter &) = delete;
   ShardWriter &operator=(const ShardWriter &) = delete;
 
-  /// All throw tessera::Error when the disk does not take it.
+  /// Starts a document. This and the following functions throw tessera::Error
+  /// if a write fails.
   void beginDocument();
-  /// To the document begun last: each byte a token, or tokens that stand for
-  /// so many bytes of text.
+  /// Appends to the last document: each byte as a token, or tokens that encode
+  /// `textBytes` bytes of text.
   void append(std::string_view text);
   void append(std::span<const uint32_t> tokens, int64_t textBytes);
+  /// Completes the open shard.
   void finish();
 
+  /// Return the complete shards, and the tokens and documents in them.
   const std::vector<std::string> &files() const { return written; }
   int64_t tokens() const { return allTokens; }
   int64_t documents() const { return allDocuments; }
@@ -58,7 +62,7 @@ private:
   UniqueFd fd;
   std::filesystem::path temporary;
   Sha256 sum;
-  TokenLayout layout; ///< Of the open shard.
+  TokenLayout layout; ///< Header of the open shard.
   std::vector<uint64_t> starts;
   std::vector<std::string> written;
   int64_t allTokens = 0, allDocuments = 0;

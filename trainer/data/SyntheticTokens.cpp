@@ -1,4 +1,5 @@
-// trainer/data/SyntheticTokens.cpp - drawn tokens and those that follow them.
+// trainer/data/SyntheticTokens.cpp - computes ranges of synthetic tokens and
+// their entropy.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/SyntheticTokens.h"
@@ -19,7 +20,8 @@ int64_t successor(int64_t token, int64_t vocabulary) {
 } // namespace
 
 void SyntheticTokens::read(int64_t first, int64_t count, int64_t *out) const {
-  // One number says whether a token is drawn, another which.
+  // The first random number decides whether a token is drawn uniformly, the
+  // second selects the token.
   const auto drawn = [&](int64_t place) {
     return place % restart == 0 ||
            randomUnit(seed, 2 * uint64_t(place)) < noise;

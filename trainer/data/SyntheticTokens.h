@@ -8,19 +8,21 @@
 
 namespace tessera::trainer {
 
-/// A row of tokens in which each is a function of the seed and its number, so
-/// that any part of it can be read by any process. With probability `noise`,
-/// and at every 256th place, a token is drawn uniformly; the others follow from
-/// the token before, each token having one successor of its own.
+/// An endless stream of tokens, in which each token is a function of the seed
+/// and its index. So every process can compute any range. With probability
+/// `noise`, and at every multiple of 256, a token is drawn uniformly. Every
+/// other token is the successor of the previous token; distinct tokens have
+/// distinct successors.
 struct SyntheticTokens {
   uint64_t seed = 1;
   int64_t vocabulary = 256;
-  double noise = 1; ///< 1: all tokens are drawn.
+  double noise = 1; ///< 1: all tokens are drawn uniformly.
 
-  /// Tokens first .. first+count-1, of which first is 0 or more.
+  /// Writes tokens first .. first+count-1; `first` is at least 0.
   void read(int64_t first, int64_t count, int64_t *out) const;
-  /// Bits of a token for who knows the one before it and the rule: what no
-  /// model's loss stays below, but for the places that are multiples of 256.
+  /// Returns the entropy of a token, given the previous token, in bits. This is
+  /// a lower bound on the loss of every model. It ignores the tokens at
+  /// multiples of 256, whose entropy is higher.
   double entropy() const;
 };
 

@@ -1,4 +1,5 @@
-// trainer/data/TextFiles.cpp - reads lines of JSON, and plain files; parquet.
+// trainer/data/TextFiles.cpp - parses JSONL, reads plain text, and dispatches
+// parquet.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/TextFiles.h"
@@ -44,13 +45,14 @@ void forLines(const RandomFile &file, F visit) {
     visit(rest, ++number);
 }
 
-/// The reason in a message of nlohmann, which follows the place.
+/// Returns the reason from a message of nlohmann, in which it follows ": ".
 std::string reasonOf(const std::string &message) {
   const size_t colon = message.find(": ");
   return colon == std::string::npos ? message : message.substr(colon + 2);
 }
 
-/// The JSON of a line, or tessera::Error with the reason and the place.
+/// Returns the JSON of a line. Throws tessera::Error with the position and the
+/// reason if the line cannot be parsed.
 nlohmann::json parsedLine(const std::string &line, const std::string &path,
                           int64_t number) {
   try {

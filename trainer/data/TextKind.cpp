@@ -1,4 +1,5 @@
-// trainer/data/TextKind.cpp - signatures of files that are not text.
+// trainer/data/TextKind.cpp - compares files with the signatures of other
+// formats, and splits names into words.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/TextKind.h"

@@ -1,4 +1,5 @@
-// trainer/data/TextKind.h - tells text from files that only look like data.
+// trainer/data/TextKind.h - recognizes files that are not text, and held-out
+// files by their names.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,5 @@
-// trainer/data/TokenFile.cpp - headers of llm.c's files and of ours.
+// trainer/data/TokenFile.cpp - headers of llm.c's files and of the project's
+// shards.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/TokenFile.h"
@@ -18,7 +19,7 @@ using nlohmann::json;
 constexpr std::string_view magic = "TSRTOK01";
 constexpr int64_t llmcHeaderBytes = 1024;
 
-/// A kind of llm.c's files: the numbers that its header begins with.
+/// A file format of llm.c: the first two numbers of its header, and its tokens.
 struct LlmC {
   int32_t magic, version;
   int width;
@@ -60,14 +61,14 @@ TokenLayout readLlmC(const LlmC &kind, std::string_view head, int64_t size,
     damaged(name, fmt::format("{} bytes of tokens are no multiple of {}",
                               payload, kind.width));
   layout.tokens = payload / kind.width;
-  // The count has 32 bits: what stands there is the true one modulo 2^32.
+  // The header's count has 32 bits, so it is the number of tokens modulo 2^32.
   if (uint32_t(intAt(head, 2)) != uint32_t(layout.tokens))
     damaged(name, fmt::format("its header says {} tokens, it holds {}",
                               uint32_t(intAt(head, 2)), layout.tokens));
   return layout;
 }
 
-/// A whole number of the header, from 0 to `most`.
+/// Returns an integer of the header. Throws Error unless it is in 0 .. most.
 int64_t numberOf(const json &header, const char *key, int64_t most,
                  const std::string &name) {
   const auto found = header.find(key);
@@ -110,7 +111,7 @@ TokenLayout readShard(std::string_view head, int64_t size,
   if (layout.vocabulary < 1)
     damaged(name, "its vocabulary is empty");
   layout.tokenizer = textOf(header, "tokenizer", name);
-  // -1 is written as the absent key.
+  // shardHeader() omits the key if endToken is -1.
   if (header.contains("end"))
     layout.endToken = numberOf(header, "end", layout.vocabulary - 1, name);
   layout.tokens = numberOf(header, "tokens", size / layout.width, name);

@@ -1,4 +1,5 @@
-// trainer/data/TokenSource.cpp - windows of a corpus, read ahead.
+// trainer/data/TokenSource.cpp - reads windows of a corpus, optionally in a
+// thread.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/TokenSource.h"
@@ -13,7 +14,7 @@ namespace {
 
 WindowOrder orderOf(const Corpus &corpus, const Config &config) {
   const uint64_t seed = uint64_t(config.seed);
-  // Windows of one "token" each are the numbers of rows.
+  // WindowOrder then orders row numbers: its windows have one "token", a row.
   if (corpus.trainingRows)
     return {config.dataOrder, seed, corpus.trainingRows->rows() + 1, 1};
   return {config.dataOrder, seed, corpus.training.size(),

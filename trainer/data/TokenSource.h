@@ -1,4 +1,5 @@
-// trainer/data/TokenSource.h - the training batches of a run, in order.
+// trainer/data/TokenSource.h - produces the training batches of a run, in
+// order.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,53 +14,64 @@
 
 namespace tessera::trainer {
 
-/// Rows of `length` tokens, and the token that follows each.
+/// Rows of tokens, and for each token the one that follows it.
 struct TokenBatch {
   std::vector<int64_t> inputs;
-  std::vector<int64_t> targets; ///< noTarget where none is known.
+  std::vector<int64_t> targets; ///< noTarget if unknown.
   /// cu_seqlens of the sequences in the rows; empty: each row is a sequence.
   std::vector<int32_t> starts;
-  /// Values of the sequences (trainer/data/SequenceValues.h): those of the
-  /// first source, then those of the next.
+  /// Values of the sequences (trainer/data/SequenceValues.h): all values of the
+  /// first source, then all of the next.
   std::vector<int32_t> perSequence;
   bool operator==(const TokenBatch &) const = default;
 };
 
-/// Rows numbered `first` and on of a row of tokens, cut every `length` tokens.
+/// Reads a window of `length` inputs and their targets at each of
+/// `firstTokens`.
 TokenBatch readWindows(const TokenStore &row,
                        const std::vector<int64_t> &firstTokens, int64_t length);
-/// The same of packed documents.
+/// Reads the packed rows with these numbers.
 TokenBatch readRows(const PackedRows &rows, const std::vector<int64_t> &numbers,
                     int64_t length);
 
-/// Micro-batches for process `rank` of `processes`, from window number `first`
-/// on. Batch k of all processes together is windows first + k * batch_size and
-/// on, whatever the number of processes; each takes an equal part of them.
+/// Produces the micro-batches of process `rank`, from window number `first` on.
+/// Micro-batch k of all processes together has the `batch_size` windows from
+/// number first + k * batch_size on, for every number of processes. Each
+/// process takes an equal, contiguous share:
+///
+///   batch_size 4, 2 processes    k = 0          k = 1
+///   rank 0                       windows 0 1    windows 4 5
+///   rank 1                       windows 2 3    windows 6 7
 class TokenSource {
 public:
-  /// Throws tessera::Error when data.at_end=stop and the run needs more windows
-  /// than one pass has.
+  /// Throws tessera::Error if data.at_end=stop, the order is not random, and
+  /// the run needs more windows than one pass has.
   TokenSource(const Corpus &corpus, const Config &config, int64_t first,
               int64_t rank = 0, int64_t processes = 1);
 
-  /// device_batch_size windows of seq_len tokens. Throws tessera::Error when
-  /// they cannot be read, or not within data.timeout.
+  /// Returns the next micro-batch of this process: batch_size / processes
+  /// windows of seq_len tokens. Throws tessera::Error if reading fails or, with
+  /// prefetching, takes longer than data.timeout.
   TokenBatch next();
 
   /// Returns the number of windows that all processes have received, from which
   /// a resumed run continues.
   int64_t state() const { return position; }
 
-  /// First token, of all to train on, of window number `index`.
+  /// Returns the index, among all training tokens, of the first token of window
+  /// number `index`.
   int64_t firstToken(int64_t index) const;
 
 private:
-  /// All that the thread that reads needs.
+  /// State that the prefetching thread copies.
   struct Reader {
     TokenStore row;
-    std::shared_ptr<const PackedRows> packed; ///< Of best_fit.
-    WindowOrder order; ///< Of windows, or of the numbers of packed rows.
-    int64_t length, windows, offset; ///< Of the windows of a batch, ours.
+    /// Set with data.packing=best_fit.
+    std::shared_ptr<const PackedRows> packed;
+    WindowOrder order; ///< Order of windows, or of packed rows.
+    /// Tokens of a window, windows of this process in a batch, number of the
+    /// first.
+    int64_t length, windows, offset;
     SequenceValues values;
     TokenBatch read(int64_t first) const;
   };

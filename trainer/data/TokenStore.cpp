@@ -13,7 +13,7 @@
 namespace tessera::trainer {
 namespace {
 
-/// Widens little-endian numbers of type T; returns the largest.
+/// Converts little-endian numbers of type T to int64; returns the largest.
 template <typename T>
 int64_t widen(const char *bytes, int64_t count, int64_t *out) {
   int64_t most = 0;
@@ -126,7 +126,8 @@ TokenStore TokenStore::part(int64_t first, int64_t count) const {
 
 void TokenStore::addDocuments(const Segment &s, std::vector<Document> &all) {
   std::vector<int64_t> starts{0};
-  int64_t size = s.count, before = 0; // tokens of the file, and ahead of ours
+  // Tokens of the source, and before this segment.
+  int64_t size = s.count, before = 0;
   if (s.file) {
     starts = documentStarts(*s.file, s.layout);
     size = s.layout.tokens;

@@ -1,4 +1,5 @@
-// trainer/data/TokenStore.h - tokens of several files as one row.
+// trainer/data/TokenStore.h - presents the tokens of several files as one
+// stream.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,59 +15,60 @@
 
 namespace tessera::trainer {
 
-/// Tokens first .. first+length-1 of a row.
+/// Tokens first .. first+length-1 of a stream.
 struct Document {
   int64_t first = 0, length = 0;
-  bool ends = true; ///< False: the row has its beginning only.
+  bool ends = true; ///< False: the stream has only its beginning.
 };
 
-/// A row of tokens; they stay in their files until they are read. Numbers and
-/// offsets have 64 bits.
+/// A stream of tokens, which stay in their files until they are read. Indices
+/// and offsets have 64 bits.
 class TokenStore {
 public:
   TokenStore() = default;
-  /// A row in memory, one token for each byte.
+  /// Creates a stream in memory, with each byte as a token.
   explicit TokenStore(std::string text);
-  /// The first `count` tokens of a row that is computed as it is read; one
-  /// document.
+  /// Creates a stream of the first `count` synthetic tokens, which read()
+  /// computes. The stream is one document.
   TokenStore(const SyntheticTokens &tokens, int64_t count);
 
   /// Appends the tokens of a file.
   void add(std::shared_ptr<const RandomFile> file, const TokenLayout &layout);
 
+  /// Returns the number of tokens.
   int64_t size() const { return total; }
-  int64_t vocabulary() const {
-    return largest;
-  } ///< Of all files; 256 for text.
+  /// Returns the largest vocabulary of the files; 256 for text.
+  int64_t vocabulary() const { return largest; }
 
-  /// Tokens first .. first+count-1. Throws tessera::Error when a file cannot be
-  /// read or holds a token that is not in its vocabulary. May be called from
-  /// several threads.
+  /// Reads tokens first .. first+count-1. Throws tessera::Error if a file
+  /// cannot be read or contains a token outside its vocabulary. Thread-safe.
   void read(int64_t first, int64_t count, int64_t *out) const;
 
-  /// Tokens first .. first+count-1 as a row of its own, of the same files.
+  /// Returns tokens first .. first+count-1 as a separate stream of the same
+  /// files.
   TokenStore part(int64_t first, int64_t count) const;
 
-  /// The documents of the row, in its order; together they have every token. A
-  /// shard's index says where they begin, in llm.c's files the token that
-  /// stands before each does (the whole file is read), other files are one
-  /// document each. Throws tessera::Error for an index that is damaged.
+  /// Returns the documents in the order of the stream; together they contain
+  /// every token. A shard has an index of documents. In llm.c's files a token
+  /// precedes each document, so the function reads all tokens. Any other file
+  /// is one document. Throws tessera::Error if an index is damaged.
   std::vector<Document> documents() const;
-  /// Returns the token before each document; -1 if there is none.
+  /// Returns the token before each document; -1 if the last file lacks one.
   int64_t endToken() const { return end; }
 
 private:
   struct Segment {
-    // One of these.
+    // Source of the tokens: exactly one of these is set.
     std::shared_ptr<const RandomFile> file;
     std::shared_ptr<const std::string> text;
     std::optional<SyntheticTokens> made;
     int width = 1;
-    int64_t offset = 0; ///< In the file, in bytes.
-    int64_t start = 0;  ///< In the row, in tokens.
+    /// In the file, in bytes; of synthetic tokens: in tokens.
+    int64_t offset = 0;
+    int64_t start = 0; ///< In the stream, in tokens.
     int64_t count = 0;
     int64_t vocabulary = 256;
-    TokenLayout layout; ///< Of the whole file.
+    TokenLayout layout; ///< Header of the file.
   };
   static void addDocuments(const Segment &segment, std::vector<Document> &all);
   static void readSegment(const Segment &segment, int64_t first, int64_t count,

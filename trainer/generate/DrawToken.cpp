@@ -1,4 +1,4 @@
-// trainer/generate/DrawToken.cpp - temperature, top-k and top-p.
+// trainer/generate/DrawToken.cpp - applies temperature, top-k and top-p.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/DrawToken.h"

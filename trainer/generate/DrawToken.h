@@ -1,4 +1,5 @@
-// trainer/generate/DrawToken.h - samples a token from logits.
+// trainer/generate/DrawToken.h - samples a token from logits, with temperature,
+// top-k and top-p.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,16 +10,17 @@
 namespace tessera::trainer {
 
 struct DrawTokenOptions {
-  double temperature = 0.8; ///< 0: always the likeliest.
-  int64_t topK = 0;         ///< Only so many of the likeliest; 0: all.
-  /// Only the fewest of the likeliest that have this share together.
+  double temperature = 0.8; ///< 0: always the most probable token.
+  int64_t topK = 0;         ///< Number of most probable tokens to keep; 0: all.
+  /// Keeps the smallest set of most probable tokens whose probabilities add up
+  /// to at least this.
   double topP = 1;
 };
 
-/// The number that `unit`, of [0, 1), stands for among softmax(logits /
-/// temperature), cut as the options say; of equally likely ones the lower
-/// number counts as likelier. A logit that is not finite counts as impossible;
-/// when all are, the result is 0.
+/// Returns the token that a uniform random number `unit` in [0, 1) selects from
+/// softmax(logits / temperature) after top-k and top-p. Of equal logits, the
+/// lower token counts as more probable. A logit that is not finite has
+/// probability 0; returns 0 if no logit is finite.
 int64_t drawToken(std::span<const float> logits,
                   const DrawTokenOptions &options, double unit);
 

@@ -1,4 +1,4 @@
-// trainer/generate/Generate.cpp - draws tokens one at a time from the model.
+// trainer/generate/Generate.cpp - samples one token at a time, with a cache.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/Generate.h"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t mostTokensDrawn = 100'000'000, mostSamples = 4096;
 
-/// Throws tessera::Error for a value that nothing can be drawn with.
+/// Throws tessera::Error if an option is out of range or the prompt is empty.
 void requireSane(const GenerateOptions &o) {
   const auto refuse = [](bool bad, const char *option, double value,
                          const char *range) {
@@ -43,6 +43,7 @@ void requireSane(const GenerateOptions &o) {
     throw Error("the prompt is empty", "give at least one byte to start from");
 }
 
+/// Returns the last `last` tokens of each row, int64 [rows, last].
 at::Tensor tensorOf(const std::vector<std::vector<int64_t>> &rows,
                     size_t last) {
   at::Tensor all = at::empty({int64_t(rows.size()), int64_t(last)}, at::kLong);
@@ -87,7 +88,7 @@ generate(const GenerateOptions &options,
       if (cache)
         add(cache->reads());
       more = std::min(length, cache ? std::max<int64_t>(1, room / 2) : room);
-      // Of a prompt that is longer than the cache only the end is read.
+      // Of a text longer than the cache, the model reads only the end.
       const int64_t dropped = length - more;
       cache.emplace(config.model, options.samples, room,
                     promptValues(sources, options.samples,

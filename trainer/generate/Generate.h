@@ -1,4 +1,5 @@
-// trainer/generate/Generate.h - text from a trained run.
+// trainer/generate/Generate.h - generates text with a trained model, for
+// `tessera generate`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,17 +19,18 @@ struct GenerateOptions {
   std::string run = "runs/quickstart"; ///< Run folder; its newest checkpoint.
   std::string prompt = "In the beginning ";
   int64_t tokens = 256;
-  int64_t samples = 1; ///< Drawn side by side, each with numbers of its own.
+  int64_t samples = 1; ///< Batch size; samples use separate random numbers.
   DrawTokenOptions draw;
   int64_t seed = 1;
   std::vector<std::string> overrides; ///< Such as kernels=torch.
 };
 
-/// Calls `emit` with a sample's number and the text of each token as it is
-/// drawn; a sample ends with the token before documents. Keys and values stay
-/// in a cache of longestText() tokens; when it is full, its later half is read
-/// anew. Attention by kernels of a user's file reads the whole text for each
-/// token instead. Returns what was read of the cache.
+/// Calls emit(sample, text) for each sampled token. A sample ends at a token
+/// without text, such as the separator of documents. Keys and values are cached
+/// for longestText() tokens. When the cache is full, a new one is filled with
+/// the later half of these tokens. Kernels of a user's file cannot use a cache:
+/// the model then processes the last longestText() tokens for each new token.
+/// Returns the numbers of keys read from caches.
 models::Reads
 generate(const GenerateOptions &options,
          const std::function<void(int64_t, std::string_view)> &emit);

@@ -1,4 +1,5 @@
-// trainer/generate/HellaSwag.cpp - losses of endings behind their contexts.
+// trainer/generate/HellaSwag.cpp - computes the losses of endings after their
+// contexts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/HellaSwag.h"
@@ -16,7 +17,8 @@
 namespace tessera::trainer {
 namespace {
 
-/// Rows have one of few lengths: a kernel is chosen by it.
+/// Rows are padded to a multiple of this. So few lengths occur, for each of
+/// which the kernels may need another configuration.
 constexpr int64_t lengthStep = 64;
 
 void requireTokens(const MultipleChoice &choice, const std::string &file,
@@ -47,8 +49,13 @@ int64_t paddedLength(const MultipleChoice &choice) {
   return (longest + lengthStep - 1) / lengthStep * lengthStep;
 }
 
-/// Context and ending in each row, padded at the end, which no token before
-/// sees. The loss of token i of an ending is told by the place before it.
+/// Scores one example by one forward pass, with a row for each ending:
+///
+///   row      | context c0 c1 ... cn | ending e0 e1 e2 | padding |
+///   logits                       p0          p1 p2
+///   loss     = -log p0[e0] - log p1[e1] - log p2[e2]
+///
+/// No earlier token attends to the padding, so it does not change the loss.
 ScoredChoice scoreOne(models::Transformer &model, const MultipleChoice &choice,
                       const std::vector<SequenceSource> &sources) {
   const int64_t context = int64_t(choice.context.size());
@@ -76,7 +83,7 @@ ScoredChoice scoreOne(models::Transformer &model, const MultipleChoice &choice,
     sums.push_back(losses.to(at::kDouble).sum());
     result.tokens.push_back(count);
   }
-  const at::Tensor all = at::stack(sums).cpu(); // one copy from a GPU
+  const at::Tensor all = at::stack(sums).cpu(); // one copy for all rows
   const double *values = all.const_data_ptr<double>();
   result.losses.assign(values, values + rows);
   return result;

@@ -1,4 +1,5 @@
-// trainer/generate/HellaSwag.h - scores a model on multiple-choice examples.
+// trainer/generate/HellaSwag.h - scores a model on the multiple-choice examples
+// of HellaSwag, in evaluations of a run and in `tessera evaluate`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,62 +18,69 @@ struct Config;
 
 struct EvaluateOptions {
   std::string run = "runs/quickstart"; ///< Run folder; its newest checkpoint.
-  std::string hellaswag;               ///< ChoiceFile.
-  int64_t limit = 0;                   ///< Examples; 0: all.
+  std::string hellaswag;               ///< Path of a ChoiceFile.
+  int64_t limit = 0;                   ///< Number of examples; 0: all.
   std::vector<std::string> overrides;  ///< Such as kernels=torch.
 };
 
-/// One example: nats of each ending's tokens, and how many tokens it has.
+/// One scored example. For each ending: the sum of its tokens' losses in nats,
+/// and its number of tokens.
 struct ScoredChoice {
   std::vector<double> losses;
   std::vector<int64_t> tokens;
   int64_t label = 0;
 
-  /// The ending with the least loss by token, or in sum; the first of equals.
+  /// Returns the index of the ending with the smallest loss: the mean over its
+  /// tokens, or the sum. Returns the first of equal ones.
   int64_t chosen(bool byToken) const;
 };
 
 struct ChoiceResult {
   int64_t examples = 0;
-  int64_t right = 0;      ///< By loss of a token, as llm.c and acc_norm.
-  int64_t rightBySum = 0; ///< By loss of the whole ending, as acc.
-  int64_t cut = 0;        ///< Contexts cut at their beginning to fit.
+  int64_t right = 0;      ///< Right by mean loss of a token (llm.c's acc_norm).
+  int64_t rightBySum = 0; ///< Right by the sum of losses (llm.c's acc).
+  int64_t cut = 0;        ///< Examples whose context lost tokens to fit.
 };
 
-/// The shares of right endings and the number of examples, as metrics.jsonl and
-/// metrics.json have them.
+/// Returns both accuracies and the number of examples as entries of
+/// metrics.jsonl and metrics.json.
 nlohmann::json metricsOf(const ChoiceResult &result);
-/// The same as one line.
+/// Returns the same as one line of text.
 std::string describe(const ChoiceResult &result);
 
-/// The examples of a file in memory, known to fit a model.
+/// Examples of a file, in memory. The constructor has checked that they fit a
+/// model.
 class ChoiceSet {
 public:
   ChoiceSet() = default;
-  /// The first `limit` examples of `file`, all if 0. A context that does not
-  /// fit the model's longest text with its longest ending loses its first
-  /// tokens. Throws tessera::Error for a file that is damaged, has tokens that
-  /// the model does not have, or an ending longer than its texts.
+  /// Reads the first `limit` examples of `file`, or all if `limit` is 0. If a
+  /// context and its longest ending exceed the model's longest text, the
+  /// context loses its first tokens. Throws tessera::Error if the file is
+  /// damaged, a token is not in the model's vocabulary, or an ending leaves no
+  /// token for the context.
   ChoiceSet(const std::string &file, int64_t limit, const Config &config);
 
   bool empty() const { return examples.empty(); }
-  /// Scores all. `each` is called after each example.
+  /// Scores all examples; calls `each` after each of them.
   ChoiceResult
   score(models::Transformer &model,
         const std::function<void(const ScoredChoice &)> &each = {}) const;
-  /// Sequences and tokens of a sequence of the forward passes of score().
+  /// Returns the shapes {sequences, tokens of a sequence} of all forward passes
+  /// that score() makes, to prepare kernels for them.
   std::set<std::pair<int64_t, int64_t>> shapes() const;
 
 private:
   std::vector<MultipleChoice> examples;
-  std::vector<SequenceSource> sources; ///< The context is the prompt.
+  /// Sources of the per-sequence values; the context counts as the prompt.
+  std::vector<SequenceSource> sources;
   int64_t cut = 0;
 };
 
-/// Those that train.hellaswag names; none where it is empty.
+/// Reads the examples of the file train.hellaswag; returns an empty set if the
+/// setting is empty.
 ChoiceSet choicesOf(const Config &config);
 
-/// Scores the newest checkpoint of a run.
+/// Scores the newest checkpoint of a run; calls `each` after each example.
 ChoiceResult
 scoreChoices(const EvaluateOptions &options,
              const std::function<void(const ScoredChoice &)> &each);

@@ -1,4 +1,5 @@
-// trainer/generate/Needle.cpp - keys and values hidden in held-out text.
+// trainer/generate/Needle.cpp - hides keys and values in held-out text and
+// scores the predicted values.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/Needle.h"
@@ -28,7 +29,8 @@ public:
     std::vector<int64_t> needle;
     for (int64_t i = 0; i < needleTokens; ++i)
       needle.push_back(tokensAt(below(row.size()), 1)[0]);
-    // With a needle at the end, and one inside or as many other tokens.
+    // `hay` is the text around the needle. The needle inside and its repetition
+    // at the end take the rest.
     const int64_t hay = length - 2 * needleTokens;
     const int64_t first = below(row.size() - hay - needleTokens + 1);
     NeedleTrial trial;
@@ -58,7 +60,8 @@ private:
   uint64_t seed, drawn = 0;
 };
 
-/// Losses of the last needleValue tokens; how many were the likeliest.
+/// Returns the losses of the last needleValue tokens of `text`, in nats. Sets
+/// `right` to the number of them that are the most probable token.
 std::vector<double> scoreValue(const TrainedModel &trained,
                                const std::vector<int64_t> &text,
                                int64_t &right) {
@@ -86,7 +89,8 @@ void findNeedles(const NeedleOptions &options,
                  const std::function<void(const NeedleTrial &)> &each) {
   TrainedModel trained = readTrainedModel(options.run, options.overrides);
   const Corpus corpus = loadCorpus(trained.config);
-  withVocabulary(trained.config, corpus); // refuses other data than the model's
+  // Throws if the data has more tokens than the model.
+  withVocabulary(trained.config, corpus);
   const int64_t length = longestText(trained.config);
   if (length < 4 * needleTokens)
     throw Error(fmt::format("the model of {} is made for texts of {} tokens, "

@@ -1,5 +1,5 @@
-// trainer/generate/Needle.h - tests whether a model retrieves a value from far
-// back in its text.
+// trainer/generate/Needle.h - tests whether a model retrieves a value that
+// occurred much earlier in its text, for `tessera evaluate`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,29 +13,36 @@ namespace tessera::trainer {
 
 struct NeedleOptions {
   std::string run = "runs/quickstart"; ///< Run folder; its newest checkpoint.
-  int64_t trials = 8;                  ///< Of each depth.
-  int64_t depths = 5;                  ///< From the start to the end, evenly.
+  int64_t trials = 8;                  ///< Number of texts for each depth.
+  int64_t depths = 5; ///< Number of depths, evenly spaced from start to end.
   int64_t seed = 1;
   std::vector<std::string> overrides; ///< Such as kernels=torch.
 };
 
-constexpr int64_t needleKey = 8, needleValue = 8; ///< Tokens of each.
+constexpr int64_t needleKey = 8, needleValue = 8; ///< Lengths in tokens.
 
-/// One text of longestText() tokens: held-out tokens with a needle, a key and a
-/// value behind it, inside; at the end the key again, behind which the value is
-/// to come. Key and value are held-out tokens drawn one by one, so that only
-/// the needle tells what comes.
+/// One text of longestText() tokens. A needle (a key, then a value) is hidden
+/// in held-out text; the end repeats it, and the model must predict the value:
+///
+///   tokens    | text ... | key value | ... text | key | value |
+///   without   | text ......................text | key | value |
+///                                                       losses
+///
+/// Key and value are held-out tokens drawn one by one. So the value can be
+/// predicted only from the needle in the text.
 struct NeedleTrial {
-  double depth = 0;             ///< Where the needle is, 0 (start) to 1.
-  std::vector<int64_t> tokens;  ///< The last needleValue are the value.
-  std::vector<int64_t> without; ///< The same with held-out tokens in its place.
-  /// Nats of each token of the value with the needle, and without.
+  double depth = 0; ///< Relative position of the needle: 0 (start) to 1 (end).
+  std::vector<int64_t> tokens;
+  std::vector<int64_t> without; ///< Of the same length, without the needle.
+  /// Loss in nats of each token of the value, in `tokens` and in `without`.
   std::vector<double> losses, lossesWithout;
-  int64_t right = 0; ///< Tokens of the value that were the likeliest.
+  /// Number of the value's tokens that are the most probable ones in `tokens`.
+  int64_t right = 0;
 };
 
-/// Calls `each` after each trial, depths one after the other. Throws
-/// tessera::Error for a model of too short texts, or without its data.
+/// Runs all trials, depth by depth, and calls `each` after each trial. Throws
+/// tessera::Error if the model's texts are too short for a needle, or if its
+/// data is missing, too short, or has tokens that the model does not have.
 void findNeedles(const NeedleOptions &options,
                  const std::function<void(const NeedleTrial &)> &each);
 

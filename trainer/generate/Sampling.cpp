@@ -1,4 +1,4 @@
-// trainer/generate/Sampling.cpp - draws behind the first held-out tokens.
+// trainer/generate/Sampling.cpp - continues the first held-out tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/Sampling.h"
@@ -54,7 +54,7 @@ Sample drawSample(models::Transformer &model, const Corpus &corpus,
   options.perSequence = promptValues(readSequenceSources(config.perSequence), 1,
                                      prompt, model.device());
   for (int64_t i = prompt; i < end; ++i) {
-    // What stands behind a token does not reach it.
+    // Token i - 1 does not attend to the zeros after it.
     const at::Tensor logits = model.forward(tokens.to(model.device()), options)
                                   .logits[0][i - 1]
                                   .to(at::kCPU, at::kFloat);

@@ -1,4 +1,5 @@
-// trainer/generate/Sampling.h - text that a model writes while it is trained.
+// trainer/generate/Sampling.h - generates samples of text during training
+// (train.sample_every).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,19 +13,20 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// What a sample is drawn from, and what was drawn.
+/// A prompt and the text that the model continues it with.
 struct Sample {
   std::string prompt, text;
 };
 
-/// Throws tessera::Error for a data.tokenizer_path that does not fit the model.
+/// Throws tessera::Error if the run draws samples, but data.tokenizer_path does
+/// not fit the model.
 void requireSamples(const Corpus &corpus, const Config &config);
 
-/// The first held-out tokens, at most 32, and config.sampleTokens drawn behind
-/// them, fewer where train.seq_len is shorter: temperature 0.8, the same draws
-/// for the same weights. By forward passes over train.seq_len tokens, the
-/// kernels of an evaluation. Tokens of a tokenizer that is not known here are
-/// written as their numbers.
+/// Continues the first held-out tokens (32, or half of train.seq_len if that is
+/// less) by config.sampleTokens tokens, or up to train.seq_len. The temperature
+/// is 0.8; equal weights and seeds give equal samples. Each token takes a
+/// forward pass over train.seq_len tokens, which uses the same kernels as an
+/// evaluation. Without a tokenizer for the data, tokens are written as numbers.
 Sample drawSample(models::Transformer &model, const Corpus &corpus,
                   const Config &config);
 

@@ -1,4 +1,4 @@
-// trainer/generate/TextCode.cpp - bytes, or a tokenizer's tokens.
+// trainer/generate/TextCode.cpp - converts text by bytes or by a tokenizer.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/TextCode.h"
@@ -11,7 +11,7 @@
 namespace tessera::trainer {
 
 TextCode::TextCode(const Config &config) {
-  constexpr int64_t bytes = 257; // and a token before each document
+  constexpr int64_t bytes = 257; // 256 bytes and the separator of documents
   const int64_t there = config.model.vocabulary;
   if (!config.tokenizerPath.empty())
     tokenizer =

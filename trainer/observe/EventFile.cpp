@@ -1,4 +1,5 @@
-// trainer/observe/EventFile.cpp - TensorBoard's records, made by hand.
+// trainer/observe/EventFile.cpp - encodes protobuf messages and TFRecord
+// framing.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/EventFile.h"
@@ -39,7 +40,8 @@ std::string maskedSum(std::string_view bytes) {
   return littleEndian(uint32_t(std::rotr(crc32c(bytes), 15) + 0xa282ead8u));
 }
 
-// Fields of protobuf: number and wire type in one byte, then the value.
+// Encodes protobuf fields: one byte with field number and wire type, then the
+// value.
 std::string varint(uint64_t value) {
   std::string bytes;
   for (; value >= 128; value >>= 7)
@@ -109,7 +111,8 @@ bool EventFile::write(std::string_view message) {
   std::string_view left = record;
   if (writeAll(out.get(), left))
     return true;
-  // Half a record would hide all that follow: the next ones get a new file.
+  // After an incomplete record, TensorBoard cannot read later ones. So the next
+  // call opens a new file.
   out.reset();
   return false;
 }

@@ -1,12 +1,15 @@
-// trainer/observe/EventFile.h - scalars for TensorBoard.
+// trainer/observe/EventFile.h - writes scalars to TensorBoard's event files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of records: length (8 bytes, little endian), the length's checksum,
-// the bytes of a message, their checksum; checksums are CRC-32C, turned by 15
-// bits, plus 0xa282ead8. The messages are protobuf's: Event has wall_time (1,
-// double), step (2, int64), file_version (3, string), summary (5) and
-// session_log (7); a summary repeats value (1) of tag (1, string) and
+// The file is a sequence of TFRecords. CRC is the CRC-32C of the preceding
+// field, rotated right by 15 bits, plus 0xa282ead8:
+//
+//   length, uint64 little-endian | CRC | message | CRC
+//
+// Messages are protobuf's Event, with the fields wall_time (1, double),
+// step (2, int64), file_version (3, string), summary (5) and session_log (7).
+// A summary repeats value (1), which has tag (1, string) and
 // simple_value (2, float).
 #pragma once
 
@@ -20,19 +23,21 @@
 
 namespace tessera::trainer {
 
+/// Returns the CRC-32C (Castagnoli) of the bytes.
 uint32_t crc32c(std::string_view bytes);
 
-/// events.out.tfevents.TIME.HOST.PID in a folder that is made with the first
-/// scalars.
+/// Appends scalars to FOLDER/events.out.tfevents.TIME.HOST.PID. The first add()
+/// creates the folder and the file.
 class EventFile {
 public:
-  /// `firstStep`: TensorBoard drops what earlier files say of this step and
-  /// later ones, which a resumed run makes again.
+  /// `firstStep` is the first step that will be written. TensorBoard discards
+  /// this step and later ones from older files, because a resumed run repeats
+  /// them.
   EventFile(std::string folder, int64_t firstStep);
 
   using Scalars = std::vector<std::pair<std::string, double>>;
-  /// Writes scalars. Returns false if that fails; they are lost then, and errno
-  /// has the reason.
+  /// Writes scalars with their tags. Returns false if that fails; the scalars
+  /// are then lost, and errno has the reason.
   bool add(int64_t step, const Scalars &scalars);
 
 private:

@@ -1,5 +1,5 @@
-// trainer/observe/ExamineRun.cpp - judges heartbeat_rank0.jsonl and
-// metrics.jsonl.
+// trainer/observe/ExamineRun.cpp - one function for each finding, over the last
+// heartbeats and metrics.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/ExamineRun.h"
@@ -23,15 +23,15 @@ namespace {
 
 using nlohmann::json;
 
-/// Records in a row that make a finding; one alone is not a reason to stop a
-/// run.
+/// Consecutive records that make a finding. A single one is not a reason to
+/// stop a run.
 constexpr size_t inRow = 3;
-/// Steps in which that many bad updates make one.
+/// Window of steps for notFinite(): inRow bad updates in it make a finding.
 constexpr int64_t recentSteps = 128;
 constexpr std::streamoff tailBytes = 1 << 18;
 
-/// The objects in the last lines of a file, oldest first. A line that is cut
-/// off or torn is none.
+/// Returns the JSON objects in the last tailBytes of a file, oldest first.
+/// Ignores incomplete lines.
 std::vector<json> lastRecords(const fs::path &path) {
   std::vector<json> all;
   std::ifstream in(path, std::ios::binary | std::ios::ate);
@@ -43,7 +43,8 @@ std::vector<json> lastRecords(const fs::path &path) {
   return all;
 }
 
-/// Not a number: there is none, or it is not finite (JSON has null for that).
+/// Returns NaN if the record lacks the number or the value was not finite,
+/// which JSON stores as null.
 double number(const json &record, const char *key) {
   const auto found = record.find(key);
   return found != record.end() && found->is_number()
@@ -64,7 +65,7 @@ std::vector<double> column(const std::vector<json> &records, const char *key) {
   return values;
 }
 
-/// NaN of no values.
+/// Returns NaN without values.
 double median(std::vector<double> values) {
   if (values.empty())
     return std::numeric_limits<double>::quiet_NaN();
@@ -73,7 +74,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Whether the last records that have the key are all so; there must be inRow.
+/// Returns true if so(value) is true for the last inRow values; false if there
+/// are fewer.
 template <typename F>
 bool lastAre(const std::vector<double> &values, const F &so) {
   return values.size() >= inRow &&
@@ -135,7 +137,7 @@ Verdict zeroGradient(const std::vector<json> &records) {
           fmt::format("the gradient is zero in the last {} lines", inRow)};
 }
 
-/// The fields are those of nsa-vibe's heartbeat.
+/// Uses the field names of nsa-vibe's heartbeat.
 Verdict gateCollapse(const std::vector<json> &records) {
   const auto entropy = column(records, "gate_entropy_mean"),
              share = column(records, "gate_collapse_frac");
@@ -180,7 +182,7 @@ Verdict examineRun(const std::string &folder, const WatchLimits &limits,
                 "first step on");
   const std::vector<json> records = lastRecords(run / "metrics.jsonl");
   const bool finished = fs::exists(run / "metrics.json");
-  // A cause before what it causes.
+  // Causes precede their effects, since the first finding is returned.
   std::vector<Verdict> found = {notFinite(records), gateCollapse(records),
                                 zeroGradient(records)};
   if (!finished) {

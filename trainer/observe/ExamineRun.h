@@ -11,30 +11,34 @@ namespace tessera::trainer {
 /// The values are the exit codes of `tessera watch`.
 enum class RunFinding : int {
   Fine = 0,         ///< The run makes progress or is finished.
-  Stall = 3,        ///< No sign of life for too long.
+  Stall = 3,        ///< No heartbeat for too long.
   FlatLine = 4,     ///< Tokens per second are a tenth of what they were.
   NotFinite = 5,    ///< Losses or gradients that are not finite.
   GateCollapse = 6, ///< The gates have closed all branches but one.
   ZeroGradient = 7, ///< Gradients that are zero.
 };
 
-/// "heartbeat_stall", as the file .anomaly_type has it; "fine".
+/// Returns the name of a finding, such as "heartbeat_stall", as the file
+/// .anomaly_type contains it; "fine" for Fine.
 const char *findingName(RunFinding finding);
 
+/// Limits that the user of `tessera watch` can set.
 struct WatchLimits {
-  /// Seconds without a sign of life, ten median steps at least; ten times that
-  /// between steps, where a run evaluates.
+  /// Longest time without a heartbeat during a step, in seconds. The limit is
+  /// at least ten median steps, and ten times higher between steps, where a run
+  /// evaluates.
   double stall = 180;
 };
 
+/// The first finding about a run, or Fine.
 struct Verdict {
   RunFinding finding = RunFinding::Fine;
-  bool finished = false; ///< metrics.json is there.
-  std::string text;      ///< A line for people.
+  bool finished = false; ///< True if metrics.json exists.
+  std::string text;      ///< Description for the user.
 };
 
-/// Judges the last lines of heartbeat_rank0.jsonl and metrics.jsonl in a run's
-/// folder; `now` is in seconds since the epoch. Throws tessera::Error if
+/// Examines the last lines of heartbeat_rank0.jsonl and metrics.jsonl in a
+/// run's folder. `now` is in seconds since the epoch. Throws tessera::Error if
 /// the folder does not contain a run.
 Verdict examineRun(const std::string &folder, const WatchLimits &limits,
                    double now);

@@ -1,5 +1,5 @@
-// trainer/observe/Nvtx.cpp - ranges of NVTX, which a profiler's library takes
-// over.
+// trainer/observe/Nvtx.cpp - converts steps, phases and the ranges of
+// at::RecordFunction to NVTX ranges.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/Nvtx.h"
@@ -49,7 +49,8 @@ void pop() {}
 
 #endif
 
-/// A layer, a launch, an evaluation: at::RecordFunction's own ranges.
+/// Callbacks for the user ranges of at::RecordFunction: layers, launches,
+/// evaluations.
 std::unique_ptr<at::ObserverContext> opened(const at::RecordFunction &f) {
   push(f.name());
   return nullptr;

@@ -1,5 +1,5 @@
-// trainer/observe/Nvtx.h - ranges of NVTX, for profilers such as Nsight
-// Systems.
+// trainer/observe/Nvtx.h - emits NVTX ranges for profilers such as Nsight
+// Systems, with runtime.nvtx.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,21 +9,23 @@
 
 namespace tessera::trainer {
 
-/// Steps and their phases, layers, launches of kernels, evaluations and saves
-/// as nested ranges of the domain "tessera", by thread. Where no profiler
-/// listens (NVTX_INJECTION64_PATH names its library) each is a call that
-/// returns.
+/// Emits nested ranges in the domain "tessera", for each thread: steps and
+/// their phases, layers, kernel launches, evaluations and saves. Without a
+/// profiler (NVTX_INJECTION64_PATH names its library) each range costs one call
+/// that returns immediately.
 class NvtxRanges {
 public:
-  /// Throws tessera::Error in a build without NVTX's headers.
+  /// Throws tessera::Error if the build lacks NVTX's headers.
   NvtxRanges();
   ~NvtxRanges();
   NvtxRanges(const NvtxRanges &) = delete;
   NvtxRanges &operator=(const NvtxRanges &) = delete;
 
+  /// Ends the current step, if any, and starts the next one.
   void beginStep(int64_t number);
-  /// The phase before ends. `name` is a literal.
+  /// Ends the current phase and starts the next one. `name` must be a literal.
   void phase(const char *name);
+  /// Ends the current step and its phase.
   void endStep();
 
 private:

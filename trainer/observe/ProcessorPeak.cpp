@@ -1,4 +1,5 @@
-// trainer/observe/ProcessorPeak.cpp - times a matrix product.
+// trainer/observe/ProcessorPeak.cpp - times a matrix product and compares steps
+// with it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/ProcessorPeak.h"

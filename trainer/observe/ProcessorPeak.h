@@ -1,5 +1,5 @@
 // trainer/observe/ProcessorPeak.h - measures the CPU's peak rate and computes
-// MFU.
+// the model FLOPs utilization (MFU) for the progress line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,20 +11,21 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// Floating-point operations a second of a product of 512 x 512 matrices in
-/// runtime.precision on all threads, the best of a few: takes about 30 ms. 0 on
-/// devices other than this processor, whose rates are not known here.
+/// Measures the rate of a product of 512 x 512 matrices in runtime.precision,
+/// on all threads: floating-point operations per second, the best of five runs.
+/// Takes about 30 ms. Returns 0 on other devices, whose peak is unknown.
 double peakRate(const Config &config, c10::Device device);
 
-/// MFU. A machine that is busy while the peak is measured tells too little;
-/// steps that are faster than the peak have it measured again, and the most
-/// counts.
+/// Computes the MFU. A busy machine makes the measured peak too low. So if a
+/// step is faster than the peak, the peak is measured again, and the maximum is
+/// used.
 class Utilization {
 public:
-  /// peak(): floating-point operations a second, 0 where not known.
+  /// `peak` measures the peak rate in floating-point operations per second; 0
+  /// if unknown.
   explicit Utilization(std::function<double()> peak);
-  /// The share, up to 1, of the peak that `rate` operations a second are. 0:
-  /// not known, or still more than any measurement of the peak.
+  /// Returns `rate` (floating-point operations per second) divided by the peak.
+  /// 0 if the peak is unknown or still lower than `rate`.
   double of(double rate);
 
 private:

@@ -1,5 +1,5 @@
-// trainer/observe/SdpaComparison.cpp - times both attentions and prints the
-// ratio as it is.
+// trainer/observe/SdpaComparison.cpp - times both attentions and prints a
+// table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/SdpaComparison.h"
@@ -16,8 +16,8 @@
 namespace tessera::trainer {
 namespace {
 
-/// Median of up to five runs after a first one, which may compile; stops early
-/// when `budget` seconds are gone.
+/// Returns the median time of up to five runs after a warm-up, which may
+/// compile. Stops early after `budget` seconds.
 double medianMilliseconds(const std::function<void()> &run, double budget) {
   const Stopwatch all;
   run();
@@ -33,7 +33,7 @@ double medianMilliseconds(const std::function<void()> &run, double budget) {
 
 constexpr int64_t lengths[] = {1024, 2048, 4096, 8192};
 
-/// While it lives, torch's operations use so many threads.
+/// Sets PyTorch's number of threads during the object's lifetime.
 class TorchThreads {
 public:
   explicit TorchThreads(int64_t threads) : before(at::get_num_threads()) {
@@ -101,8 +101,8 @@ nlohmann::json runPanel(models::Kernels &kernels, int64_t threads,
   double lastNsa = 0, lastSdpa = 0;
   for (const int64_t length : lengths) {
     const double left = budgetSeconds - all.seconds();
-    // Two runs of each; NSA grows about twofold a row, dense attention
-    // fourfold.
+    // Estimates two runs of each from the previous length: NSA takes about
+    // twice as long, dense attention four times.
     const double expected = 2e-3 * (2.5 * lastNsa + 4 * lastSdpa);
     if (left < expected || left <= 0) {
       say(fmt::format("{:>8} left out: the {:.0f} s of this panel are spent",

@@ -1,5 +1,5 @@
-// trainer/observe/SdpaComparison.h - NSA against torch's SDPA on this CPU, in
-// twenty seconds.
+// trainer/observe/SdpaComparison.h - compares NSA with PyTorch's SDPA on this
+// CPU, at the end of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,15 +12,16 @@
 
 namespace tessera::trainer {
 
-/// Times the forward pass of NSA (paper geometry, 8 query heads, 2 groups of
-/// 64 channels, one sequence) and of causal SDPA at lengths from 1k to 8k.
-/// Both use `threads` CPU threads. Reports the lengths that the budget leaves
-/// no time for. Calls `say` with each line; returns the measurements.
+/// Times the forward pass of NSA (paper geometry, 8 query heads in 2 groups, 64
+/// channels, one sequence) and of causal SDPA at lengths from 1k to 8k. Both
+/// use `threads` CPU threads. Lengths that would exceed the budget are reported
+/// as left out. Calls `say` with each line. Returns an array of {length,
+/// nsa_ms, sdpa_ms, sdpa_over_nsa}.
 nlohmann::json runPanel(models::Kernels &kernels, int64_t threads,
                         double budgetSeconds,
                         const std::function<void(const std::string &)> &say);
 
-/// Compiles what runPanel() launches, in parallel.
+/// Compiles the kernels of runPanel() in parallel.
 void preparePanel(models::Kernels &kernels);
 
 } // namespace tessera::trainer

@@ -1,4 +1,5 @@
-// trainer/observe/Telemetry.cpp - progress for people, JSON lines for programs.
+// trainer/observe/Telemetry.cpp - formats the progress line, appends JSON
+// lines, and survives full disks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/Telemetry.h"
@@ -126,10 +127,10 @@ void Telemetry::step(const StepRecord &r, bool logged) {
 void Telemetry::record(const nlohmann::json &json) {
   if (file.empty())
     return;
-  // A disk that stays full must not fill the memory, too.
+  // Limits the memory for unwritten records while the disk is full.
   constexpr size_t most = size_t(64) << 20;
   if (unwritten.size() < most)
-    // A sample of bytes need not be UTF-8.
+    // A sample of a byte-level model may not be valid UTF-8.
     unwritten +=
         json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
         "\n";

@@ -1,5 +1,5 @@
-// trainer/observe/Trace.cpp - collects spans and writes them in Chrome's
-// format.
+// trainer/observe/Trace.cpp - collects spans and prints them as Chrome's trace
+// events.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/observe/Trace.h"
@@ -29,7 +29,7 @@ const char *categoryOf(const at::RecordFunction &f) {
   return std::string_view(f.name()).starts_with("kernel ") ? "kernel" : "part";
 }
 
-/// Microseconds, as the format has them, to the nanosecond.
+/// Returns microseconds, the unit of the format, with three decimals.
 std::string microseconds(Trace::Clock::duration d) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(d);
   return fmt::format("{}.{:03}", ns.count() / 1000, ns.count() % 1000);
@@ -41,7 +41,7 @@ std::string dumped(const json &value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// The configuration of a kind of launch, from its request.
+/// Returns the arguments of a launch's span, from its request.
 json configurationOf(const json &request, size_t listed) {
   const json &options = request.at("options");
   json constexprs = json::object();
@@ -70,16 +70,16 @@ struct Trace::Recorder {
     const char *category;
     Time begin, end;
     pid_t thread;
-    int64_t launch = -1; ///< Index in the list of launches.
+    int64_t launch = -1; ///< Index in the list of launches, or -1.
   };
-  /// Between the start and the end of a span. One that ends when nothing is
-  /// observed any more still has where to go.
+  /// State between the start and the end of a span. It owns the recorder,
+  /// because a span may end after finish().
   struct Open : at::ObserverContext {
     std::shared_ptr<Recorder> recorder;
     Time begin;
   };
 
-  /// Whom at::RecordFunction tells: its callbacks hold no state.
+  /// The recorder for the callbacks of at::RecordFunction, which are stateless.
   static inline std::atomic<std::shared_ptr<Recorder>> active;
 
   static std::unique_ptr<at::ObserverContext>
@@ -109,14 +109,15 @@ struct Trace::Recorder {
       add({phase, "phase", phaseBegin, now, gettid()});
     phase = nullptr;
   }
-  /// `launches` are the requests of the list.
+  /// Returns the JSON of the trace. `launches` are the requests of all
+  /// launches.
   std::string text(const std::vector<json> &launches) const;
 
   const Time start = Clock::now();
   at::CallbackHandle callback = 0, ranges = 0;
-  int64_t step = 0; ///< That is under way; 0: none.
+  int64_t step = 0; ///< Current step; 0: none.
   Time stepBegin;
-  bool inPhases = false; ///< The step's first phase has begun.
+  bool inPhases = false; ///< True after the start of the step's first phase.
   const char *phase = nullptr;
   Time phaseBegin;
   mutable std::mutex mutex;
@@ -166,8 +167,8 @@ std::string Trace::beginStep(int64_t number) {
     recorder->callback =
         at::addGlobalCallback(at::RecordFunctionCallback(tell).scopes(
             {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
-    // Launches say by an output which of the list they are; the outputs of
-    // operations would be copies.
+    // Only user ranges need outputs: a launch has its index in the list as
+    // output. For torch operations, outputs would be copied.
     recorder->ranges =
         at::addGlobalCallback(at::RecordFunctionCallback(tell)
                                   .scopes({at::RecordScope::USER_SCOPE})

@@ -1,4 +1,5 @@
-// trainer/observe/Trace.h - a Chrome trace of chosen steps.
+// trainer/observe/Trace.h - writes a Chrome trace of the steps that
+// train.trace_steps selects.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,41 +15,50 @@
 
 namespace tessera::trainer {
 
-/// Spans of time of this process while the chosen steps run, by thread: steps
-/// and their phases, which the run tells; layers, operations of torch, nodes of
-/// the backward pass and launches of our kernels, of which at::RecordFunction
-/// tells. Spans of a thread are nested. On a GPU they are times of the host. A
-/// launch has its kernel's configuration as arguments: {"target", "num_warps",
-/// "num_stages", "constexprs": {name: value}, "listed": index in kernels.json}.
-/// Before the first of the steps and behind the last one nothing is observed
-/// but what `nvtx` asks for.
+/// Records time spans of this process during the selected steps, for each
+/// thread. The caller reports steps and their phases. at::RecordFunction
+/// reports layers, torch operations, nodes of the backward pass, and kernel
+/// launches. Spans of a thread are nested. On a GPU they are host times:
+///
+///   step       |-----------------step 7-----------------|
+///   phases     |-----forward-----|----backward----|update|
+///   layers      |layer 0||layer 1|
+///   launches     |kernel|  |kernel|
+///
+/// A launch has its kernel's configuration as arguments: {"target",
+/// "num_warps", "num_stages", "constexprs": {name: value}, "listed": index in
+/// kernels.json}. Before the first and after the last of these steps, nothing
+/// is recorded, and only the ranges of `nvtx` are emitted.
 class Trace {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// `file` gets the JSON (chrome://tracing, Perfetto) when the last step of
-  /// the range is over. An empty range: no file, and all calls do nothing.
-  /// `kernels` are those whose launches are traced. With a `target` ("sm_80")
-  /// kernels.json appears beside the file, before it: for each kind of launch
-  /// {"ran": what it was compiled from, "for_target": the same for the target,
-  /// or {"error", "hint"} where the kernel has no form for it}, as
-  /// language/Request.h has requests.
-  /// With `nvtx` steps and phases, of all steps, are ranges of NVTX besides.
+  /// Writes JSON to `file` (chrome://tracing, Perfetto) after the last step of
+  /// the range. With an empty range, nothing is recorded. `kernels` are the
+  /// kernels whose launches are traced. With a `target` ("sm_80"), finish()
+  /// also writes kernels.json to the same folder. For each kind of launch it
+  /// has {"ran": the request that was compiled (language/Request.h),
+  /// "for_target": the request for the target, or {"error", "hint"} if the
+  /// kernel does not support the target}. With `nvtx`, all steps and their
+  /// phases are also NVTX ranges.
   Trace(std::string file, StepRange steps, models::Kernels &kernels,
         std::string target = {}, bool nvtx = false);
+  /// Calls finish().
   ~Trace();
   Trace(const Trace &) = delete;
 
-  /// A step begins; a first one may lie inside the range. One behind the range
-  /// ends the trace: what finish() returns then, else an empty text.
+  /// Starts a step. In a resumed run, the first call may be for a step inside
+  /// of the range. If `number` is after the range, ends the trace and returns
+  /// the line of finish(). Otherwise returns an empty string.
   std::string beginStep(int64_t number);
-  /// A phase begins, where the one before ends, the first with its step: phases
-  /// add up to steps. `name` is a literal.
+  /// Starts a phase and ends the previous one. The first phase of a step starts
+  /// with the step, so the phases of a step cover it completely. `name` must be
+  /// a literal.
   void phase(const char *name, Clock::time_point now = Clock::now());
   /// Ends the step and its last phase.
   void endStep(Clock::time_point now = Clock::now());
-  /// Writes what there is, and observes nothing any more. Returns a line about
-  /// the file, or about why it could not be written; empty: there was nothing.
+  /// Ends the recording and writes the files. Returns a line with the file's
+  /// name or the reason of a failure; empty if nothing was recorded.
   std::string finish();
 
 private:
@@ -58,7 +68,7 @@ private:
   models::Kernels &kernels;
   const std::string target;
   std::optional<NvtxRanges> ranges;
-  std::shared_ptr<Recorder> recorder; ///< While something is observed.
+  std::shared_ptr<Recorder> recorder; ///< Null unless recording.
 };
 
 } // namespace tessera::trainer

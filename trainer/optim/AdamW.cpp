@@ -1,4 +1,5 @@
-// trainer/optim/AdamW.cpp - torch's fused update over flat buffers.
+// trainer/optim/AdamW.cpp - lays the parameters out in flat buffers and updates
+// them with PyTorch's fused AdamW.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/optim/AdamW.h"
@@ -12,12 +13,12 @@
 namespace tessera::trainer {
 namespace {
 
-/// Elements at whose multiples parameters begin: 128 bytes in two-byte types,
-/// so that kernels find every pointer aligned.
+/// Parameters start at multiples of this number of elements: 128 bytes in
+/// two-byte types. So kernels can use aligned accesses for every parameter.
 constexpr int64_t unit = 64;
 
-/// The norm of all, summed in fp64. The CPU's reduction copies what it reads to
-/// fp64 first: piece by piece that takes little memory.
+/// Returns the L2 norm, fp64 []. The CPU's reduction first converts its input
+/// to an fp64 copy, so this function reduces chunks, whose copies are small.
 at::Tensor commonNorm(const at::Tensor &gradient) {
   const auto whole = [](const at::Tensor &x) {
     return at::linalg_vector_norm(x, 2, std::nullopt, false, at::kDouble);
@@ -31,7 +32,8 @@ at::Tensor commonNorm(const at::Tensor &gradient) {
   return whole(at::stack(norms));
 }
 
-/// 0: Muon's, 1: AdamW's with weight decay, 2: without.
+/// Returns the position of a parameter's group in the buffers: 0 for Muon, 1
+/// for AdamW with weight decay, 2 for AdamW without it.
 int groupOf(const models::Parameter &p, const Config &config) {
   if (usesMuon(p, config))
     return 0;
@@ -94,7 +96,7 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
     at::Tensor &value = parameters[i].value;
     shapes.push_back(value.sizes().vec());
     const at::Tensor all = value.detach().flatten();
-    // What of the parameter lies in the shard.
+    // Elements [low, high) of the parameter belong to this shard.
     const int64_t low = std::clamp(from - begins[i], int64_t(0), all.size(0));
     const int64_t high = std::clamp(to - begins[i], int64_t(0), all.size(0));
     if (low < high)
@@ -147,8 +149,9 @@ void AdamW::gather() {
   }
   if (sums.empty())
     return;
-  // In fp32 autograd adds to the buffer itself: what stands elsewhere was put
-  // there in its place.
+  // In fp32, autograd accumulates into the buffer, because the gradients are
+  // views of it. A gradient elsewhere has replaced the view and is copied, not
+  // added.
   if (rounds())
     at::_foreach_add_(sums, added);
   else
@@ -179,7 +182,7 @@ double AdamW::clip(double read, double lossScale) {
 void AdamW::step(double learningRate) {
   const at::NoGradGuard noGrad;
   gather();
-  // The fused update expects the count of this step, not of the last one.
+  // The fused update expects a count that includes this step.
   count.add_(1);
   const auto update = [&](int64_t begin, int64_t end, double decay) {
     begin = std::max(begin, from);

@@ -1,5 +1,5 @@
-// trainer/optim/LossScale.cpp - halves after an overflow, doubles after a good
-// while.
+// trainer/optim/LossScale.cpp - adapts the factor after each step, and reads
+// and writes it as JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/optim/LossScale.h"
@@ -48,7 +48,7 @@ LossScale scaleFromJson(const Config &config, const nlohmann::json &json) {
   LossScale scale = firstScale(config);
   if (config.precision != Precision::Fp16 || !json.is_object())
     return scale;
-  // One of 0, or beyond every bound, would leave out each update.
+  // A factor of zero or infinity would make the run skip every update.
   const double factor = json.value("factor", scale.factor);
   scale.factor = std::isfinite(factor) ? std::clamp(factor, 1.0, largestScale)
                                        : scale.factor;

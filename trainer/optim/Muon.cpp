@@ -1,4 +1,5 @@
-// trainer/optim/Muon.cpp - momentum and Newton-Schulz iterations.
+// trainer/optim/Muon.cpp - momentum, groups of matrices, and Newton-Schulz
+// iterations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/optim/Muon.h"
@@ -27,11 +28,11 @@ std::vector<at::Tensor> orthogonalized(const std::vector<at::Tensor> &matrices,
   for (const at::Tensor &matrix : matrices) {
     x.push_back((matrix / matrix.norm().clamp_min(tiny)).to(type));
     if (matrix.size(0) > matrix.size(1))
-      x.back() = x.back().t(); // the smaller product of itself
+      x.back() = x.back().t(); // so that x x^T is the smaller Gram matrix
   }
   for (int i = 0; i < iterations; ++i) {
-    // a x + (b g + c g g) x as (a + g (b + c g)) x: products that add to a
-    // matrix would copy it first.
+    // Computes a x + (b g + c g g) x as (a + g (b + c g)) x. A product that
+    // accumulates into a matrix would first copy that matrix.
     for (size_t k = 0; k < x.size(); ++k)
       transposed[k] = x[k].t();
     const std::vector<at::Tensor> grams = models::products(x, transposed);
@@ -53,8 +54,8 @@ std::vector<at::Tensor> orthogonalized(const std::vector<at::Tensor> &matrices,
 
 namespace {
 
-// The matrices whose weights change together, and their Nesterov look-aheads:
-// views of [rows, columns].
+// Matrices that one call of orthogonalized() computes, and their Nesterov
+// look-aheads: views of [rows, columns].
 struct Group {
   std::vector<at::Tensor> weights, aheads;
   int64_t elements = 0;
@@ -82,11 +83,11 @@ void Group::update(double rate, at::ScalarType type) {
 void muonStep(const std::vector<MuonParameter> &parameters, double rate,
               const Config &config) {
   const at::NoGradGuard noGrad;
-  // fp16 would not hold the powers of small values.
+  // Powers of small values underflow in fp16.
   const at::ScalarType type =
       config.precision == Precision::Fp32 ? at::kFloat : at::kBFloat16;
-  // Elements of a group of several matrices. The update needs about five times
-  // their memory, which the memory plan leaves out.
+  // Limits the elements of a group of several matrices. The update needs about
+  // five times their memory, and the memory plan ignores that amount.
   constexpr int64_t most = int64_t{1} << 15;
   Group group;
   for (const MuonParameter &p : parameters) {

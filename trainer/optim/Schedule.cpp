@@ -1,5 +1,5 @@
-// trainer/optim/Schedule.cpp - linear warm-up, then what train.lr_schedule
-// says.
+// trainer/optim/Schedule.cpp - linear warm-up, then the decay that
+// train.lr_schedule selects.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/optim/Schedule.h"
@@ -14,8 +14,9 @@
 namespace tessera::trainer {
 namespace {
 
-/// How much of the way from the full rate to the last one is left, after
-/// `done` (0 to 1) of the steps behind the warm-up.
+/// Returns 1 at train.lr, 0 at lr_final, and values between them during the
+/// decay. `done` (0 to 1) is the share of the steps after the warm-up that is
+/// complete.
 double shareLeft(const Config &c, int64_t step, double done) {
   switch (c.schedule) {
   case LearningRateSchedule::Cosine:

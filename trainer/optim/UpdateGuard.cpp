@@ -1,4 +1,5 @@
-// trainer/optim/UpdateGuard.cpp - mean and deviation over a window of steps.
+// trainer/optim/UpdateGuard.cpp - z-scores of loss and gradient norm over a
+// window of steps.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/optim/UpdateGuard.h"
@@ -13,8 +14,8 @@
 namespace tessera::trainer {
 namespace {
 
-/// Standard deviations of `value` above the mean of `values`; 0 where there are
-/// too few of them, or where they are all equal.
+/// Returns how many standard deviations `value` is above the mean of `values`;
+/// 0 if there are fewer than guardStart values or all are equal.
 double score(const std::vector<double> &values, double value) {
   if (values.size() < guardStart)
     return 0;

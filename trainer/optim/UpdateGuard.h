@@ -1,4 +1,5 @@
-// trainer/optim/UpdateGuard.h - decides which updates to skip as harmful.
+// trainer/optim/UpdateGuard.h - decides which updates the training loop skips
+// because their loss or gradient norm is an outlier.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,35 +13,36 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// What the judgement of the next update depends on; a checkpoint holds it.
+/// State from which the next update is judged; checkpoints contain it.
 struct UpdateHistory {
-  /// Of the last steps, finite ones only, oldest first.
+  /// The last guardWindow finite losses and gradient norms, oldest first.
   std::vector<double> losses, norms;
-  std::vector<int64_t> skipped; ///< Steps left out lately, ascending.
+  std::vector<int64_t> skipped; ///< Recently skipped steps, ascending.
 
   bool operator==(const UpdateHistory &) const = default;
 };
 
+/// Returns the history as checkpoints contain it.
 nlohmann::json toJson(const UpdateHistory &history);
-/// Empty for a checkpoint without one. Throws nlohmann's exceptions for
-/// another form.
+/// Reads the history from a checkpoint; empty if the checkpoint does not
+/// contain it. Throws nlohmann's exceptions if the JSON has another structure.
 UpdateHistory historyFromJson(const nlohmann::json &json);
 
-/// Steps whose losses and norms are remembered, and in which train.skip_budget
-/// counts.
+/// Number of steps whose losses and norms are kept, and in which
+/// train.skip_budget limits the skipped updates.
 constexpr int64_t guardWindow = 128;
-/// Values that there must be before train.skip_z is asked.
+/// Number of values that are required before train.skip_z applies.
 constexpr size_t guardStart = 32;
 
-/// What is wrong with the update of `step`, which has this loss (nats per
-/// token) and gradient norm (before clipping); empty: nothing. An update is bad
-/// when one of the two is not finite, or more than train.skip_z standard
-/// deviations above its mean over the last steps (train.skip_z=0: any finite
-/// one is good). Adds the step to the history.
+/// Returns the reason to skip the update of `step`, or an empty string. `loss`
+/// is in nats per token, `norm` is the gradient norm before clipping. An update
+/// is bad if one of them is not finite, or is more than train.skip_z standard
+/// deviations above its mean over the last steps. With train.skip_z=0 every
+/// finite update is good. Adds the step to the history.
 std::string judgeUpdate(const Config &config, UpdateHistory &history,
                         int64_t step, double loss, double norm);
 
-/// Returns true if more updates of the last guardWindow steps were bad than
+/// Returns true if the last guardWindow steps contain more bad updates than
 /// train.skip_budget allows.
 bool budgetSpent(const Config &config, const UpdateHistory &history);
 

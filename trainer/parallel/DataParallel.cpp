@@ -1,4 +1,5 @@
-// trainer/parallel/DataParallel.cpp - torch's c10d over Gloo and NCCL.
+// trainer/parallel/DataParallel.cpp - collectives of torch's c10d, by Gloo on
+// CPUs and NCCL on GPUs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/parallel/DataParallel.h"
@@ -22,11 +23,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What processes get to appear, and to answer; the first may be evaluating.
+/// Timeouts for processes to connect, and to join a collective. The second is
+/// long, because process 0 evaluates alone while the others wait.
 constexpr auto meetingTime = 5min;
 constexpr auto answerTime = 60min;
 
-/// Runs `work`; what torch throws becomes an error of ours.
+/// Runs `work`. Rethrows exceptions of torch as tessera::Error with `hint`.
 template <typename F>
 auto explained(const World &world, const char *what, const char *hint,
                const F &work) {
@@ -93,7 +95,7 @@ struct DataParallel::Group {
     });
   }
 
-  /// Whether a tensor is sent as it is, and not as a copy on the host.
+  /// True if a backend can send the tensor without a copy in host memory.
   bool direct(const at::Tensor &values) const {
     return values.is_cpu() || gpus;
   }
@@ -102,7 +104,7 @@ struct DataParallel::Group {
   }
 
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
-  /// Starts what `start` starts and waits for all of it.
+  /// Waits for all operations that `start` appends to its argument.
   template <typename F>
   void finish(const F &start) {
     explained(world, "has lost the others", lost, [&] {
@@ -113,7 +115,8 @@ struct DataParallel::Group {
     });
   }
 
-  /// One under way: `wired` is what is sent, `values` itself or a copy of it.
+  /// An average in progress. `wired` is the tensor that is sent: `values`
+  /// itself, or a rounded or host copy.
   struct Average {
     at::Tensor values, wired;
     c10::intrusive_ptr<c10d::Work> work;
@@ -121,7 +124,7 @@ struct DataParallel::Group {
 
   World world;
   c10::intrusive_ptr<c10d::Backend> host; ///< Gloo.
-  c10::intrusive_ptr<c10d::Backend> gpus; ///< NCCL; null: there is none.
+  c10::intrusive_ptr<c10d::Backend> gpus; ///< NCCL; null if it is not used.
   std::vector<Average> averages;
 };
 
@@ -134,7 +137,7 @@ DataParallel::DataParallel(const World &world, Precision wire,
     throw Error("runtime.ddp_backend is nccl, but the run computes on the CPU",
                 "set runtime.ddp_backend=auto, or runtime.device=cuda");
   const bool nccl = !device.is_cpu() && backend != ExchangeBackend::Gloo;
-  if (nccl) // before the others wait for this one
+  if (nccl) // fail before the other processes wait for this one
     runtime::requireCudaPlugin("runtime.ddp_backend=nccl");
   group = std::make_unique<Group>(world, nccl);
 }
@@ -146,7 +149,7 @@ void DataParallel::beginAverage(const at::Tensor &values) {
     return;
   const at::NoGradGuard noGrad;
   explained(world, "has lost the others", lost, [&] {
-    // Rounded values are divided first: fp16 must hold their sum, too.
+    // Divide before rounding. Otherwise the sum could overflow fp16.
     at::Tensor wired =
         wire == Precision::Fp32
             ? values

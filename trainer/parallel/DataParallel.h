@@ -1,4 +1,5 @@
-// trainer/parallel/DataParallel.h - communication between a run's processes.
+// trainer/parallel/DataParallel.h - collective operations between the processes
+// of a run; gradients, optimizer state and checkpoints use them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,17 +14,18 @@
 
 namespace tessera::trainer {
 
-/// Every process calls the same functions in the same order; each waits for all
-/// others. A run of one process waits for no process and changes nothing. All
-/// throw tessera::Error when another process has ended or does not answer.
+/// Every process must call the same functions in the same order. With one
+/// process, all functions return at once and change nothing. All throw
+/// tessera::Error if another process has ended or does not answer.
 ///
-/// Tensors on the CPU go by Gloo. Those on GPUs go by NCCL, where waiting is
-/// put on the GPU's current stream and not on the host, or, with
-/// runtime.ddp_backend=gloo, through the host's memory.
+/// Gloo transfers tensors on the CPU. NCCL transfers tensors on GPUs; there the
+/// current stream waits, not the host. With runtime.ddp_backend=gloo, tensors
+/// on GPUs are copied to host memory and transferred by Gloo.
 class DataParallel {
 public:
-  /// Meets the others. `wire`: what averages are rounded to on their way.
-  /// Throws tessera::Error if a GPU lacks NCCL.
+  /// Connects to the other processes and waits for them. beginAverage() rounds
+  /// to `wire` before it sends. Throws tessera::Error if `backend` cannot
+  /// transfer the tensors of `device`, or if NCCL is missing.
   explicit DataParallel(const World &world, Precision wire = Precision::Fp32,
                         c10::Device device = c10::kCPU,
                         ExchangeBackend backend = ExchangeBackend::Auto);
@@ -35,38 +37,40 @@ public:
   int64_t size() const { return world.size; }
   bool first() const { return world.first(); }
 
-  /// Starts to replace a contiguous fp32 tensor [n] by its mean over the
-  /// processes, the same bits in each of them, and returns. `values` must not
-  /// be touched until finishAverages(). May be called from autograd's threads,
-  /// one at a time.
+  /// Starts an asynchronous all-reduce that replaces a contiguous fp32 tensor
+  /// [n] by its mean over the processes; the result is bitwise the same in all
+  /// of them. The caller must not access `values` before finishAverages().
+  /// Autograd's threads may call this, one at a time.
   void beginAverage(const at::Tensor &values);
   /// Waits for all averages that beginAverage() has started.
   void finishAverages();
-  /// `whole` [size * n], of which each process has its own n elements in place
-  /// (those from rank * n): gets those of all.
+  /// Gathers in place. In `whole` [size * n], each process has written its n
+  /// elements at rank * n; afterwards it holds the elements of all processes.
   void allGather(const at::Tensor &whole);
-  /// The parts [n] of all processes in the first one's `whole` [size * n]; the
-  /// others' is not looked at.
+  /// Copies `part` [n] of every process to `whole` [size * n] of process 0, in
+  /// the order of ranks. Other processes may pass an undefined `whole`.
   void gather(const at::Tensor &part, const at::Tensor &whole);
-  /// Does the reverse of gather().
+  /// Copies each process's n elements of process 0's `whole` to its `part`.
   void scatter(const at::Tensor &whole, const at::Tensor &part);
-  /// Returns the elementwise sums over the processes.
+  /// Returns the elementwise sums over the processes, in fp64.
   std::vector<double> sum(const std::vector<double> &values);
-  /// Waits until all processes have called wait() (a barrier).
+  /// Waits until all processes have called wait(): a barrier.
   void wait() { sum({0}); }
-  /// Broadcasts the first process's value.
+  /// Broadcasts the value of process 0. Tensors are overwritten; all processes
+  /// must pass the same shape and type.
   std::string fromFirst(const std::string &text);
   void fromFirst(at::Tensor &values);
 
 private:
-  /// Calls `move` with a backend and places of `whole`, one of each process,
-  /// piece by piece: Gloo copies what it moves.
+  /// Calls move(backend, slices of `whole`, slice of `part`) for one chunk of
+  /// elements after another. Chunks bound the memory of Gloo's temporary
+  /// copies.
   template <typename F>
   void inPieces(const at::Tensor &whole, const at::Tensor &part, const F &move);
   struct Group;
   World world;
   Precision wire;
-  std::unique_ptr<Group> group; ///< None for one process.
+  std::unique_ptr<Group> group; ///< Null in a run of one process.
 };
 
 } // namespace tessera::trainer

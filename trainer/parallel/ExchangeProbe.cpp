@@ -1,4 +1,4 @@
-// trainer/parallel/ExchangeProbe.cpp - how fast processes exchange gradients.
+// trainer/parallel/ExchangeProbe.cpp - times the all-reduce of one bucket.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/parallel/ExchangeProbe.h"
@@ -12,8 +12,8 @@ namespace tessera::trainer {
 
 std::string exchangeLine(double sent, double seconds, double sentInAll,
                          int64_t processes) {
-  // A ring sends and receives each byte 2 (n - 1) / n times: this rate is that
-  // of the slowest link.
+  // In a ring all-reduce, each process sends and receives every byte
+  // 2 (n - 1) / n times. So this is the rate of the slowest link.
   const double link =
       sent * 2 * double(processes - 1) / double(processes) / seconds;
   return fmt::format(
@@ -39,10 +39,10 @@ void sayExchangeRate(DataParallel &parallel, const Config &config,
     const Clock::time_point start = Clock::now();
     parallel.beginAverage(bucket);
     parallel.finishAverages();
-    bucket[0].item<float>(); // on a GPU nothing else waits for the exchange
+    bucket[0].item<float>(); // the host waits for the GPU's stream only here
     const double seconds =
         std::chrono::duration<double>(Clock::now() - start).count();
-    if (i > 0) // the first one opens connections
+    if (i > 0) // the first all-reduce opens connections
       least = std::min(least, seconds);
   }
   const double bytes = config.wire == Precision::Fp32 ? 4 : 2;

@@ -1,4 +1,5 @@
-// trainer/parallel/ExchangeProbe.h - how fast processes exchange gradients.
+// trainer/parallel/ExchangeProbe.h - measures the rate of the gradient exchange
+// when a run of several processes starts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,14 +12,16 @@
 
 namespace tessera::trainer {
 
-/// Of several processes: times the mean of one bucket (runtime.ddp_bucket_mb),
-/// rounded as runtime.ddp_compress says, and says what those of `gradients`
-/// parameters take by that. Every process calls it.
+/// Times the all-reduce of one bucket (runtime.ddp_bucket_mb) in the type of
+/// runtime.ddp_compress. Passes exchangeLine() with the extrapolated time of
+/// `gradients` elements to `say`. Every process of the run must call this; a
+/// run of one process measures nothing.
 void sayExchangeRate(DataParallel &parallel, const Config &config,
                      int64_t gradients, c10::Device device, const Say &say);
 
-/// That line. `sent`: bytes of a bucket on the wire; `seconds`: its time;
-/// `sentInAll`: bytes of a step's gradients.
+/// Returns the line that sayExchangeRate() reports, for a bucket of `sent`
+/// bytes on the wire that takes `seconds`, and gradients of `sentInAll` bytes
+/// a step.
 std::string exchangeLine(double sent, double seconds, double sentInAll,
                          int64_t processes);
 

@@ -1,5 +1,5 @@
-// trainer/parallel/GradientExchange.cpp - hooks behind each gradient, buckets
-// in order.
+// trainer/parallel/GradientExchange.cpp - autograd hooks that count gradients
+// and send complete buckets in order.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/parallel/GradientExchange.h"
@@ -18,7 +18,7 @@
 namespace tessera::trainer {
 namespace {
 
-/// What autograd calls when it has added a gradient to a parameter.
+/// Autograd calls this after it has added a gradient to a parameter.
 struct Arrival : torch::autograd::PostAccumulateGradHook {
   explicit Arrival(std::function<void()> tell) : tell(std::move(tell)) {}
   void operator()(const at::Tensor & /*parameter*/) override { tell(); }
@@ -47,9 +47,10 @@ GradientExchange::~GradientExchange() {
       torch::autograd::impl::set_post_acc_grad_hooks(p.value, nullptr);
 }
 
-/// Neighbours in the flat buffer share a bucket. Vectors, which lie behind the
-/// matrices, belong to all layers: a bucket with both would be complete only at
-/// the end of the pass.
+/// Parameters that are adjacent in the flat buffer share a bucket. The buffer
+/// stores parameters without weight decay, most of them vectors, after the
+/// others. They belong to all layers: a bucket with matrices and vectors would
+/// be complete only at the end of the backward pass.
 void GradientExchange::makeBuckets(int64_t bucketBytes) {
   std::vector<size_t> places(parameters.size());
   std::iota(places.begin(), places.end(), 0);
@@ -107,7 +108,7 @@ void GradientExchange::learn(size_t parameter) {
   seen.push_back(bucketOf[parameter]);
 }
 
-/// Buckets without any gradient come last.
+/// Sets the order of process 0. Buckets without any gradient come last.
 void GradientExchange::agreeOnOrder() {
   for (size_t b = 0; b < buckets.size(); ++b)
     if (std::find(seen.begin(), seen.end(), b) == seen.end())

@@ -1,5 +1,5 @@
-// trainer/parallel/Launcher.cpp - children, their lines, their signals and
-// their end.
+// trainer/parallel/Launcher.cpp - starts child processes, forwards signals to
+// them and their log lines to standard error, and waits for them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/parallel/Launcher.h"
@@ -30,14 +30,14 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// What the others get to notice that one of them is gone, and say so.
+/// Time that the other processes have to notice and report that one has failed.
 constexpr auto patience = 20s;
-/// The descriptor that is closed when the launcher is gone.
+/// The children's end of a pipe; it reports a hang-up when the launcher dies.
 constexpr int lifeline = 3;
 constexpr const char *lifelineVariable = "TESSERA_LIFELINE";
 
 constexpr int forwarded[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
-/// Signals that have come and were not passed on yet, by number.
+/// For each signal number: signals received but not forwarded yet.
 std::atomic<int> pending[65];
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -45,7 +45,7 @@ extern "C" {
 static void noteSignal(int number) { pending[number] += 1; }
 }
 
-/// While it lives, signals are noted for the children.
+/// Counts signals in `pending` during its lifetime, then restores the handlers.
 class Signals {
 public:
   Signals() {
@@ -53,7 +53,7 @@ public:
     action.sa_handler = noteSignal;
     for (size_t i = 0; i < std::size(forwarded); ++i)
       sigaction(forwarded[i], &action, &before[i]);
-    action.sa_handler = SIG_IGN; // a reader of the log that has gone
+    action.sa_handler = SIG_IGN; // the reader of the log may have exited
     sigaction(SIGPIPE, &action, &pipe);
   }
   ~Signals() {
@@ -80,7 +80,7 @@ struct Pipe {
   UniqueFd read, write;
 };
 
-/// A process of the run and the lines it writes.
+/// A process of the run, and what it has written but not ended with a newline.
 struct Child {
   Child(int64_t rank, int64_t size, const std::vector<std::string> &arguments,
         const fs::path &meeting, int life)
@@ -104,7 +104,7 @@ struct Child {
     return Process::spawn(options);
   }
 
-  /// Passes whole lines on, at the end also one that is cut off.
+  /// Forwards complete lines; after the process has ended, also a partial one.
   void readLines() {
     char buffer[1 << 14];
     for (ssize_t n; (n = ::read(log.read.get(), buffer, sizeof buffer)) > 0;)
@@ -117,7 +117,7 @@ struct Child {
       lines += fmt::format("[rank {}] {}\n", rank, text.substr(0, end));
     for (std::string_view left = lines; !left.empty();)
       if (!writeAll(STDERR_FILENO, left))
-        break; // without a reader the run continues
+        break; // the run continues without a reader of its log
   }
 
   int64_t rank;
@@ -135,7 +135,7 @@ void passSignalsOn(std::vector<Child> &children) {
           ::kill(child.process.pid(), signal);
 }
 
-/// Until all have ended; returns the first that failed.
+/// Waits until all children have ended. Returns the first that failed, or null.
 Child *watch(std::vector<Child> &children) {
   Child *failed = nullptr;
   Clock::time_point deadline = Clock::time_point::max();
@@ -179,7 +179,7 @@ int launch(int64_t processes, const std::vector<std::string> &arguments) {
   if (!failed)
     return 0;
   const ExitStatus &status = *failed->ended;
-  // Stopped by a signal and saved, as each of them has said.
+  // A signal stopped the run, which has saved a checkpoint and reported that.
   if (status.code == 128 + SIGINT || status.code == 128 + SIGTERM)
     return status.code;
   throw Error(fmt::format("process {} of {} ended with {}", failed->rank,
@@ -192,7 +192,7 @@ void endWithLauncher() {
   const char *descriptor = std::getenv(lifelineVariable);
   if (!descriptor)
     return;
-  // What this process starts itself is to be left out.
+  // Programs that this process starts must not inherit the pipe.
   const int fd = std::atoi(descriptor);
   ::unsetenv(lifelineVariable);
   if (::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)

@@ -1,5 +1,5 @@
 // trainer/parallel/StateShards.h - shards the optimizer's state over the
-// processes of a run.
+// processes of a run; checkpoints gather it in process 0.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,22 +9,25 @@
 
 namespace tessera::trainer {
 
-/// The part of the state that this process keeps: an equal one with
-/// runtime.zero_stage=1, else all of it.
+/// Returns the shard of the optimizer's state that this process keeps: one of
+/// parallel.size() equal shards with runtime.zero_stage=1, else all of it.
 Shard shardOf(const Config &config, const DataParallel &parallel);
 
-// All processes call each of these; one process, and those that keep all of the
-// state, exchange nothing but what shareState() says.
+// All processes must call each of these. Without shards, only shareState()
+// communicates.
 
-/// After AdamW::step(): every process gets the weights that the others updated.
+/// Gathers the weights that the other processes have updated. Call it after
+/// AdamW::step().
 void shareWeights(AdamW &optimizer, DataParallel &parallel);
 
-/// The whole state in the first process, undefined tensors in the others. A
-/// copy, unless it is whole anyway. Undefined in the first one, too, where it
-/// has no memory for the copy.
+/// Returns the complete state in process 0 and undefined tensors in the others.
+/// The tensors are copies if the state is sharded, else the optimizer's own.
+/// Process 0 also returns undefined tensors if memory for the copies is short.
 OptimizerState gatherState(const AdamW &optimizer, DataParallel &parallel);
 
-/// Gives each process its part of the first one's state and all weights.
+/// Sends each process its shard of process 0's `whole`, then all weights to
+/// all. Without shards, broadcasts own() of process 0 and does not read
+/// `whole`, which gatherState() returns as the same tensors.
 void shareState(const OptimizerState &whole, AdamW &optimizer,
                 DataParallel &parallel);
 

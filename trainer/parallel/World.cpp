@@ -1,5 +1,5 @@
-// trainer/parallel/World.cpp - rank and meeting place from environment
-// variables.
+// trainer/parallel/World.cpp - reads rank and rendezvous from the environment
+// variables of torchrun, mpirun, Slurm and `tessera train --nproc`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/parallel/World.h"
@@ -44,7 +44,7 @@ private:
 
 constexpr int64_t mostProcesses = 1 << 16;
 
-/// Reads rank and size from two variables; false when the size is not set.
+/// Reads rank and size from two variables. Returns false if `size` is not set.
 bool readRank(const Variables &v, const char *rank, const char *size,
               World &world) {
   if (!v.has(size))
@@ -60,7 +60,8 @@ bool readRank(const Variables &v, const char *rank, const char *size,
   return true;
 }
 
-/// Processes that all are on one machine need no variable for it.
+/// Returns the rank among the processes of this machine. Without a variable, it
+/// is the rank if all processes are on one machine, else 0.
 int64_t localRankOf(const Variables &v, const World &world) {
   for (const char *name :
        {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
@@ -117,8 +118,8 @@ World processWorld() {
         "TORCHELASTIC_RESTART_COUNT"})
     if (const char *value = std::getenv(name))
       environment[name] = value;
-  // The launcher sets it for this process alone. Programs that this process
-  // starts would warn of a variable that no user can set.
+  // The launcher sets this variable for this process alone. A program that this
+  // process starts would warn of an unknown variable TESSERA_RENDEZVOUS.
   ::unsetenv("TESSERA_RENDEZVOUS");
   return worldOf(environment);
 }

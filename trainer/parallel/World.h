@@ -1,5 +1,5 @@
 // trainer/parallel/World.h - rank, size and rendezvous of a run's processes,
-// from the launcher's variables.
+// read from the environment variables of launchers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,33 +11,36 @@
 
 namespace tessera::trainer {
 
-/// One process of a run, and where it meets the others.
+/// The rank of one process of a run, and the store (of c10d) through which the
+/// processes find each other.
 struct World {
   int64_t rank = 0, size = 1;
-  int64_t localRank = 0; ///< Among the processes of this machine.
-  /// A file that all of them see (`--nproc` makes one); else a store at
-  /// host:port, which process 0 serves unless it is there already.
+  int64_t localRank = 0; ///< Rank among the processes of this machine.
+  /// Path of a FileStore that all processes can open (`--nproc` sets it). If
+  /// empty, a TCPStore at host:port is used.
   std::string file;
   std::string host;
   uint16_t port = 0;
-  bool storeIsThere = false;
-  /// Of stores that outlive a restart: the names of another attempt.
+  bool storeIsThere = false; ///< True if torchrun serves it, not process 0.
+  /// torchrun's restart count. It is a prefix of the keys, because a store that
+  /// outlives a restart still has the keys of the previous attempt.
   std::string attempt;
 
   bool first() const { return rank == 0; }
-  /// Whether all processes are on this machine, as far as is known.
+  /// True if `file` or `host` shows that all processes are on this machine.
   bool local() const;
 };
 
-/// From the variables of torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT),
-/// of mpirun (OMPI_COMM_WORLD_RANK, _SIZE) or, where MASTER_ADDR says that
-/// processes are to meet, of Slurm (SLURM_PROCID, SLURM_NTASKS); the number
-/// among the machine's from LOCAL_RANK and its like. Throws
-/// tessera::Error for variables that contradict each other.
+/// Reads the variables of torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT)
+/// or of mpirun (OMPI_COMM_WORLD_RANK, _SIZE). Reads those of Slurm
+/// (SLURM_PROCID, SLURM_NTASKS) only if MASTER_ADDR is set, because Slurm sets
+/// them for jobs of independent processes, too. The local rank is LOCAL_RANK,
+/// OMPI_COMM_WORLD_LOCAL_RANK or SLURM_LOCALID. Throws tessera::Error if a
+/// variable is missing or not a number in range.
 World worldOf(const Environment &environment);
 
-/// The same of this process. Call it once, before threads start: it removes
-/// TESSERA_RENDEZVOUS from the environment.
+/// Returns worldOf() the environment of this process. Call it once, before
+/// threads start: it removes TESSERA_RENDEZVOUS from the environment.
 World processWorld();
 
 } // namespace tessera::trainer

@@ -1,5 +1,5 @@
-// trainer/settings/AttentionSettings.cpp - the settings of attention: kinds
-// that repeat over the layers, patterns and their parameters.
+// trainer/settings/AttentionSettings.cpp - resolves the settings of attention
+// to a kind and parameters for each layer, and writes them back.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/AttentionSettings.h"
@@ -42,7 +42,7 @@ std::optional<AttentionKind> builtInKind(const std::string &word) {
   return std::nullopt;
 }
 
-/// The entries of "[a, b]" or "a, b".
+/// Returns the entries of "[a, b]" or "a, b".
 std::vector<std::string> entriesOf(std::string text) {
   const size_t first = text.find_first_not_of(' ');
   const size_t last = text.find_last_not_of(' ');
@@ -76,13 +76,15 @@ std::string patternPath(const std::string &entry) {
                               entry));
 }
 
-/// Returns one spelling of the path of a file: that of the library, or an
-/// absolute one, which holds in every current folder.
+/// Returns the path that settings store for a file: the relative path of a file
+/// of this installation, else an absolute path, which is valid in every current
+/// folder.
 std::string pathOfEverywhere(const std::string &found) {
   const std::string ours = runtime::nameAmongOurs(found);
   return ours.empty() ? found : ours;
 }
 
+/// Returns the files and their parameters, for messages:
 /// "kernels/patterns/window.py (window), my.py (no parameters)".
 std::string knownParameters(const std::vector<const PatternFile *> &patterns) {
   std::vector<std::string> files;
@@ -100,7 +102,7 @@ std::string knownParameters(const std::vector<const PatternFile *> &patterns) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
-/// Throws for a parameter that none of the patterns has.
+/// Throws Error if none of the patterns has a parameter of `given`.
 void requireKnown(const ParameterTexts &given,
                   const std::vector<const PatternFile *> &patterns) {
   for (const auto &[name, value] : given) {
@@ -120,8 +122,8 @@ void requireKnown(const ParameterTexts &given,
   }
 }
 
-/// Throws for a value of a sequence that has no source, and for a source that
-/// no pattern takes.
+/// Throws Error if a pattern reads a per-sequence value without a source, or if
+/// no pattern reads the value of a source.
 void checkSources(const Config &c,
                   const std::vector<const PatternFile *> &patterns) {
   std::vector<std::string> given, taken;
@@ -148,7 +150,8 @@ void checkSources(const Config &c,
                                               fmt::join(taken, ", ")));
 }
 
-/// Writes the sources in one spelling and names their values.
+/// Normalizes the spelling of the sources, and lists their names in the model's
+/// settings.
 void settleSources(Config &c) {
   const auto sources = readSequenceSources(c.perSequence);
   c.perSequence = sourcesText(sources);
@@ -157,7 +160,7 @@ void settleSources(Config &c) {
     c.model.sequenceValues.push_back(inCapitals(s.name));
 }
 
-/// Keys that name kernels of a file, which a pattern replaces.
+/// Throws Error if settings select kernels of a file in addition to a pattern.
 void refuseKernels(const Config &c) {
   const CustomAttention &custom = c.model.custom;
   for (const auto &[key, value] :
@@ -177,8 +180,8 @@ void refuseKernels(const Config &c) {
                 "leave one of the two away");
 }
 
-/// One group of parameters for each entry. A single group is given to all,
-/// unless it is in a list: "[window=8]".
+/// Returns one group of parameters for each entry. A single group applies to
+/// all entries, unless it is in a list: "[window=8]".
 std::vector<std::string> groupsOf(std::string text, size_t entries) {
   const bool listed = text.starts_with('[') && text.ends_with(']');
   if (listed)
@@ -207,7 +210,8 @@ LayerKind patternLayer(const std::string &path, const std::string &parameters,
   return {AttentionKind::Kernel, custom};
 }
 
-/// Reads the files of patterns and completes what is known of each entry.
+/// Reads the files of patterns. Returns the kind of each entry, with complete
+/// parameters.
 std::vector<LayerKind> readEntries(const Config &c) {
   const std::vector<std::string> entries = entriesOf(c.model.custom.pattern);
   const std::string &parameters = c.model.custom.constexprs;
@@ -243,7 +247,7 @@ std::vector<LayerKind> readEntries(const Config &c) {
   return kinds;
 }
 
-/// The same from what a run has stored.
+/// Returns the kind of each entry from stored settings, without reading files.
 std::vector<LayerKind> storedEntries(const Config &c) {
   const std::vector<std::string> entries = entriesOf(c.model.custom.pattern);
   const auto groups = groupsOf(c.model.custom.constexprs, entries.size());
@@ -264,7 +268,7 @@ std::string wordOf(AttentionKind kind) {
   return "kernel";
 }
 
-/// Writes the settings that the kinds stand for.
+/// Writes the settings that describe the kinds.
 void writeEntries(Config &c) {
   std::vector<std::string> groups, learned;
   for (const LayerKind &layer : c.model.kinds) {
@@ -277,8 +281,8 @@ void writeEntries(Config &c) {
   c.model.custom.headLearned = fmt::format("{}", fmt::join(learned, "; "));
 }
 
-/// Sets the sizes of NSA to those of the first pattern whose streams have
-/// gates, unless a layer has the settings nsa.* themselves.
+/// Sets the NSA geometry to that of the first pattern whose streams have gates.
+/// Does nothing if a layer is built-in NSA, which uses the settings nsa.*.
 void settleSizes(Config &c) {
   const auto &kinds = c.model.kinds;
   if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind &layer) {
@@ -308,7 +312,7 @@ void settleSizes(Config &c) {
 
 void settlePatterns(Config &c, AttentionOrigin origin) {
   if (origin == AttentionOrigin::Stored) {
-    // An earlier form stored what follows from the pattern besides.
+    // Checkpoints may also contain settings that the pattern implies.
     CustomAttention &custom = c.model.custom;
     for (std::string *text :
          {&custom.file, &custom.forward, &custom.backward, &custom.learned})
@@ -329,7 +333,7 @@ void settlePatterns(Config &c, AttentionOrigin origin) {
   }
 }
 
-/// "window(window=8)" or "dense".
+/// Returns a description such as "window(window=8)" or "dense".
 std::string layerText(const LayerKind &layer) {
   if (layer.kind != AttentionKind::Kernel)
     return wordOf(layer.kind);
@@ -420,7 +424,7 @@ std::string attentionDifference(const Config &earlier, const Config &config) {
        ++i) {
     LayerKind before = earlier.model.attentionOf(i);
     const LayerKind now = config.model.attentionOf(i);
-    // An earlier form stored the parameters that were given.
+    // Checkpoints may contain only the parameters that the user gave.
     if (sameKind(before, now) && !now.custom.pattern.empty())
       before.custom.constexprs =
           completeParameters(*runtime::readPatternFile(now.custom.pattern),

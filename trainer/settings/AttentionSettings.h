@@ -1,5 +1,5 @@
-// trainer/settings/AttentionSettings.h - the settings of attention: kinds that
-// repeat over the layers, patterns and their parameters.
+// trainer/settings/AttentionSettings.h - reads the settings of attention: kinds
+// that repeat over the layers, patterns and their parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,32 +20,34 @@ std::string keyOfAttention(const std::string &text);
 /// settings that are derived from them.
 bool isAttentionSetting(const std::string &key);
 
-/// Returns "window, dense" of a list, "window=8; ; window=64" of a list of maps
-/// of parameters, and "[window=8]" of a list of one map. A scalar is returned
-/// as it is.
+/// Converts a YAML value to the text of a setting: a list to "window, dense", a
+/// list of maps of parameters to "window=8; ; window=64", a list of one map to
+/// "[window=8]". Returns scalars unchanged.
 std::string attentionText(const YAML::Node &node);
 
-/// The source of the settings of attention.
+/// Where the settings of attention come from.
 enum class AttentionOrigin {
-  User,   ///< Reads the files of patterns, checks and completes parameters.
-  Stored, ///< A stored run, which was checked at its start: reads no file.
+  User,   ///< The user: files of patterns are read, parameters checked and
+          ///< completed.
+  Stored, ///< A stored run, which was checked at its start: no file is read.
 };
 
 /// Sets config.model.kinds from the settings of attention and normalizes the
-/// settings' spelling. Throws tessera::Error for a missing pattern, an unknown
-/// parameter, and contradictory settings.
+/// spelling of these settings. Throws tessera::Error if a pattern does not
+/// exist, a parameter is unknown, or settings contradict each other.
 void settleAttention(Config &config, AttentionOrigin origin);
 
 /// Returns the setting attention.pattern of these kinds.
 std::string attentionList(const std::vector<models::LayerKind> &kinds);
 
-/// Returns the first difference of the attention of the layers, such as
-/// "layer 1: window(window=8), this run has window(window=64)". Empty: both
-/// are the same, however they are written. Does not compare texts of patterns.
+/// Returns the first difference between the attention of the layers, such as
+/// "layer 1: window(window=8), this run has window(window=64)", or an empty
+/// string. Ignores spelling, and does not compare the contents of pattern
+/// files.
 std::string attentionDifference(const Config &earlier, const Config &config);
 
-/// True if the layers of both have the same kinds and patterns; parameters may
-/// differ.
+/// True if the layers of both runs have the same kinds and patterns. Parameters
+/// may differ.
 bool sameAttentionKinds(const Config &earlier, const Config &config);
 
 } // namespace tessera::trainer

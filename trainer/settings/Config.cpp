@@ -1,5 +1,5 @@
-// trainer/settings/Config.cpp - reads settings from where they are given, and
-// checks them together.
+// trainer/settings/Config.cpp - collects settings from files, the environment
+// and arguments, and checks their combination.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Config.h"
@@ -26,13 +26,13 @@ namespace {
 
 constexpr const char *allSettings = "docs/settings.md lists every setting";
 
-/// A value and where it was written, for messages.
+/// The text of a setting and its origin, for messages.
 struct Entry {
   std::string text, place;
   std::string name; ///< The key or alias that was written.
 };
 
-/// By key.
+/// Entries by key of the setting.
 using Entries = std::map<std::string, Entry>;
 
 const Setting &settingNamed(const std::string &name, const std::string &place) {
@@ -49,12 +49,13 @@ const Setting &settingNamed(const std::string &name, const std::string &place) {
                               : fmt::format("did you mean '{}'?", nearest));
 }
 
-/// `attention: NAME` is the short form of attention.pattern.
+/// Returns the key that `name` sets. `attention: NAME` is the short form of
+/// attention.pattern.
 std::string keyOf(const std::string &name, const std::string &text) {
   return name == "attention" ? keyOfAttention(text) : name;
 }
 
-/// Adds the value of a file, in which a setting may stand only once.
+/// Adds a value of a file. Throws Error if the file sets the key twice.
 void addOnce(Entries &entries, const std::string &name, const std::string &text,
              const std::string &place) {
   const Setting &s = settingNamed(keyOf(name, text), place);
@@ -68,7 +69,7 @@ void addOnce(Entries &entries, const std::string &name, const std::string &text,
                 "leave one of the two");
 }
 
-/// Whether a setting of that name takes a list: that of two steps.
+/// Returns true if the setting of this name takes a list of two steps.
 bool takesSteps(const std::string &name) {
   const Setting *s = findSetting(name);
   Config any;
@@ -83,7 +84,7 @@ std::string listText(const YAML::Node &list) {
   return text;
 }
 
-/// Whether a setting takes lists or maps that attentionText() writes.
+/// Returns true if attentionText() converts the setting's lists and maps.
 bool isOfAttention(const std::string &key) {
   return key == "attention" || key == "attention.pattern" ||
          key == "attention_params" || key == "attention.constexprs" ||
@@ -96,7 +97,7 @@ void flatten(const YAML::Node &node, const std::string &prefix,
     const std::string key = prefix + item.first.as<std::string>();
     const std::string place =
         fmt::format("{}:{}", file, item.first.Mark().line + 1);
-    // An alias may also lead back to where it stands.
+    // A YAML alias can refer to an enclosing node, so the depth is limited.
     if (std::count(key.begin(), key.end(), '.') > 8)
       throw Error(
           fmt::format("{}: {} is nested deeper than any setting", place, key),
@@ -132,7 +133,8 @@ void addYaml(Entries &entries, const std::string &text,
   }
 }
 
-/// "[{window: 8}, {window: 64}]" as a config file would have it.
+/// Converts a list or a map of the command line, such as "[{window: 8},
+/// {window: 64}]", as addYaml() does for files.
 std::string typedText(const std::string &name, const std::string &text) {
   const bool list = text.starts_with('[') || text.starts_with('{');
   if (!list || !isOfAttention(name))
@@ -175,7 +177,7 @@ void apply(Config &config, const Entries &entries) {
 
 bool given(const Config &c, const char *key) { return c.origins.contains(key); }
 
-/// One of the two batch sizes gives the other.
+/// Computes deviceBatchSize from batchSize or the reverse, and checks both.
 void settleBatch(Config &c, int64_t processes) {
   c.processes = processes;
   if (!given(c, "train.device_batch_size"))
@@ -327,7 +329,7 @@ Config configFromJson(const nlohmann::json &values, const std::string &place) {
   for (const auto &[key, value] : values.items())
     addOnce(entries, key,
             value.is_string() ? value.get<std::string>() : value.dump(), place);
-  // How it was shared belongs to the processes there were.
+  // The division among the processes of the stored run does not apply here.
   if (entries.contains("train.batch_size"))
     entries.erase("train.device_batch_size");
   return settled(entries, 1, AttentionOrigin::Stored);
@@ -340,8 +342,8 @@ Config forProcesses(Config config, int64_t processes) {
 
 std::vector<std::string> takeFrom(const Config &earlier, Config &config) {
   std::vector<std::string> changed;
-  // Another attention is refused later: its parameters are not those of the
-  // earlier run.
+  // If the user chose another attention, its settings stay. A later check
+  // refuses it, because its parameters are not those of the checkpoint.
   const bool chosen = given(config, "attention") ||
                       given(config, "attention.pattern") ||
                       given(config, "attention.kernel");

@@ -25,8 +25,13 @@ enum class ExchangeBackend : int { Auto, Nccl, Gloo };
 enum class Precision : int { Fp32, Bf16, Fp16 };
 enum class TokenizerKind : int { Byte, Gpt2 };
 enum class DataOrigin : int { Files, Synthetic };
+/// The order of windows: drawn independently, in shuffled passes, or
+/// sequential.
 enum class DataOrder : int { Random, Shuffled, Sequential };
+/// How documents become sequences: cut from the joined text, or packed into
+/// rows (trainer/data/PackedRows.h).
 enum class DataPacking : int { Joined, BestFit };
+/// What follows a pass over the data: the next pass, or an error.
 enum class DataEnd : int { Repeat, Stop };
 
 /// A range of steps, counted from 1, both ends included; empty if first is 0.
@@ -34,84 +39,88 @@ struct StepRange {
   int64_t first = 0, last = 0;
 };
 
-/// The settings of a run. trainer/settings/Table.cpp documents each member.
+/// The settings of a run. The tables of trainer/settings (settingsTable() in
+/// Setting.h) document each member.
 struct Config {
-  Config() { model.layers = 1; } // as in nsa-vibe
+  Config() { model.layers = 1; } // the default of nsa-vibe
 
   models::ModelConfig model;
-  std::string perSequence; ///< trainer/settings/SequenceSources.h.
+  std::string perSequence; ///< Sources (trainer/settings/SequenceSources.h).
   models::KernelSource kernels = models::KernelSource::Tessera;
   ComputeDevice device = ComputeDevice::Auto;
   Precision precision = Precision::Fp32;
 
   DataOrigin dataOrigin = DataOrigin::Files;
-  double syntheticNoise = 1; ///< Share of synthetic tokens that are drawn.
+  double syntheticNoise = 1; ///< Share of uniformly drawn synthetic tokens.
   std::string dataPath;      ///< Empty: the King James text.
   TokenizerKind tokenizer = TokenizerKind::Byte;
   DataOrder dataOrder = DataOrder::Random;
-  std::string tokenizerPath; ///< Of generate; empty: bytes.
+  std::string tokenizerPath; ///< Tokenizer for generate; empty: bytes.
   DataPacking dataPacking = DataPacking::Joined;
   DataEnd dataEnd = DataEnd::Repeat;
   int64_t dataPrefetch = 2; ///< Micro-batches read ahead.
-  double dataTimeout = 60;  ///< Seconds.
+  double dataTimeout = 60;  ///< Seconds to wait for data.
 
   int64_t steps = 1000; ///< Optimizer steps.
   int64_t sequenceLength = 512;
-  /// Sequences of a micro-batch, of all processes and of one.
+  /// Sequences of a micro-batch: of all processes, and of each process.
   int64_t batchSize = 4, deviceBatchSize = 0;
   int64_t accumulate = 1; ///< Micro-batches of an optimizer step.
   double learningRate = 3e-3;
   double finalLearningRate = 0.0;
   LearningRateSchedule schedule = LearningRateSchedule::Cosine;
-  double decayShare = 0.2; ///< Of the steps, for WarmupStableDecay.
-  int64_t warmup = 0;      ///< In optimizer steps, as is all after it.
+  double decayShare = 0.2; ///< Share of the steps, for WarmupStableDecay.
+  int64_t warmup = 0;      ///< In optimizer steps, as all intervals below.
   OptimizerKind optimizer = OptimizerKind::AdamW;
-  double muonRate = 0.02; ///< Where the schedule has learningRate.
+  double muonRate = 0.02; ///< Muon's rate when the schedule is at learningRate.
   double muonMomentum = 0.95;
   double weightDecay = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
   double clip = 1.0;        ///< 0: no clipping.
-  double lossScale = 65536; ///< Of the first step, in fp16.
-  double skipScore = 0;     ///< Standard deviations; 0: any finite update.
-  int64_t skipBudget = 10;  ///< Updates of guardWindow steps.
+  double lossScale = 65536; ///< Initial value, for fp16.
+  double skipScore = 0;     ///< Limit in standard deviations; 0: none.
+  /// Updates that may be skipped in guardWindow steps.
+  int64_t skipBudget = 10;
   int64_t seed = 1;
-  std::string initialWeights; ///< A file; empty: drawn from the seed.
+  std::string initialWeights; ///< Weights file; empty: random from the seed.
 
   int64_t logEvery = 10;
-  int64_t evaluateEvery = 0; ///< 0: only at the end.
+  int64_t evaluateEvery = 0; ///< Steps between evaluations; 0: only at the end.
   int64_t evaluateWindows = 32;
-  int64_t finalWindows = 0;  ///< Of the evaluation at the end; 0: all.
+  int64_t finalWindows = 0;  ///< Windows of the final evaluation; 0: all.
   int64_t compareEvery = 0;  ///< Steps between checks of kernels; 0: none.
-  bool compareStops = false; ///< A check that fails ends the run.
+  bool compareStops = false; ///< A failed check ends the run.
   int64_t sampleEvery = 0;   ///< Steps between samples of text; 0: none.
   int64_t sampleTokens = 64;
-  std::string hellaSwag; ///< ChoiceFile that a run is scored on; empty: none.
-  int64_t hellaSwagEvery = 0; ///< Steps; 0: only at the end.
-  int64_t hellaSwagLimit = 0; ///< Examples; 0: all.
-  int64_t saveEvery = 200;    ///< 0: only when stopped and at the end.
+  std::string hellaSwag;      ///< ChoiceFile for evaluation; empty: none.
+  int64_t hellaSwagEvery = 0; ///< Steps between scores; 0: only at the end.
+  int64_t hellaSwagLimit = 0; ///< Examples to score; 0: all.
+  int64_t saveEvery = 200;    ///< Steps; 0: only when stopped and at the end.
   int64_t keepCheckpoints = 2;
-  int64_t milestoneEvery = 0; ///< Steps; 0: none.
-  double watchdog = 180;      ///< Seconds; 0: none.
+  int64_t milestoneEvery = 0; ///< Steps between kept checkpoints; 0: none.
+  double watchdog = 180; ///< Seconds until a slow step is reported; 0: never.
   StepRange traceSteps;
-  bool nvtx = false; ///< Ranges of NVTX.
-  bool cudaGraph =
-      false; ///< Micro-steps are replayed (trainer/loop/MicroStep.h).
-  /// No setting: the GPU that `tessera profile` shows kernels for.
+  bool nvtx = false; ///< Emits NVTX ranges.
+  /// Replays micro-steps as CUDA graphs (trainer/loop/MicroStep.h).
+  bool cudaGraph = false;
+  /// Not a setting: the GPU for which `tessera profile` lists kernels.
   std::string traceTarget;
 
   std::string out = "runs/default";
   std::string resume = "auto"; ///< auto or never.
   bool allowChangedKernels = false;
   int64_t threads = 2;
-  int64_t processes = 1; ///< No setting: how many the run was started with.
-  double bucketMegabytes = 25; ///< Of gradients that processes exchange.
-  bool ncclForPcie = false; ///< NCCL's variables for GPUs joined by PCIe alone.
-  int64_t zeroStage = 0;    ///< 1: the optimizer's state in parts.
-  Precision wire = Precision::Fp32; ///< Of gradients on their way.
-  ExchangeBackend exchange = ExchangeBackend::Auto; ///< Between processes.
-  bool panel = true; ///< NSA against SDPA at the end.
+  int64_t processes = 1;       ///< Not a setting: number of processes.
+  double bucketMegabytes = 25; ///< Bucket size of exchanged gradients.
+  /// Sets NCCL's variables for GPUs connected only by PCIe.
+  bool ncclForPcie = false;
+  int64_t zeroStage = 0;            ///< 1: the optimizer's state is sharded.
+  Precision wire = Precision::Fp32; ///< Element type of exchanged gradients.
+  /// Library of the exchange.
+  ExchangeBackend exchange = ExchangeBackend::Auto;
+  bool panel = true; ///< Compares the speed of NSA and SDPA at the end.
 
   /// The source of each setting that is not a default, by key: "run.yaml:12",
   /// "environment NSA_LR", "command line", "checkpoint".
@@ -132,15 +141,16 @@ using Environment = std::map<std::string, std::string>;
 /// the program, for a name such as configs/quickstart.yaml.
 std::string configPath(const std::string &file);
 
-/// Reads `file` (may be empty: all defaults), over it the NSA_* variables of
-/// the process's environment, over these the overrides, each "key=value".
-/// Unknown keys and bad values throw tessera::Error with file and line, and so
-/// does a train.batch_size that `processes` cannot share.
+/// Reads the settings of `file` (empty: all defaults). NSA_* variables of the
+/// environment replace them, and overrides ("key=value") replace both. Throws
+/// tessera::Error, with file and line, if a key is unknown, a value is invalid,
+/// or `processes` does not divide train.batch_size.
 Config readConfig(const std::string &file,
                   const std::vector<std::string> &overrides,
                   int64_t processes = 1);
 
-/// Reads settings from a text; messages contain `name` as the file's name.
+/// Reads settings from the text of a config file, as readConfig() does.
+/// Messages contain `name` as the file's name.
 Config parseConfig(const std::string &text, const std::string &name,
                    const std::vector<std::string> &overrides,
                    const Environment &environment = {}, int64_t processes = 1);

@@ -1,4 +1,5 @@
-// trainer/settings/Document.cpp - listings and the page made from the table.
+// trainer/settings/Document.cpp - prints the table of settings as text and as
+// the page docs/settings.md.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Document.h"
@@ -22,7 +23,7 @@ std::string atResume(const Setting &s) {
   return {};
 }
 
-/// Aliases and the environment twin.
+/// Returns the aliases and the environment variable.
 std::string otherNames(const Setting &s) {
   std::string text;
   for (const std::string &alias : s.aliases)

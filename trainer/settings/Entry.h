@@ -25,6 +25,7 @@ public:
     e.setting.field = [member](Config &c) -> Field { return &member(c); };
     return e;
   }
+  /// Builds an entry whose value is one of `choices`, which must outlive it.
   template <typename F>
   static SettingEntry oneOf(const char *key, F member,
                             const std::vector<Choice> &choices,
@@ -47,23 +48,29 @@ public:
     return e;
   }
 
+  /// Sets the range of a number, both ends included.
   SettingEntry range(double low, double high) {
     setting.low = low;
     setting.high = high;
     return *this;
   }
+  /// Adds another key with the same meaning.
   SettingEntry also(const char *alias) {
     setting.aliases.push_back(alias);
     return *this;
   }
+  /// Sets the environment variable that also sets the value.
   SettingEntry twin(const char *variable) {
     setting.variable = variable;
     return *this;
   }
+  /// Allows a resumed run to change the value, because results do not depend on
+  /// it.
   SettingEntry free() {
     setting.atResume = AtResume::Change;
     return *this;
   }
+  /// Allows a resumed run to change the value, which it then reports.
   SettingEntry announced() {
     setting.atResume = AtResume::Announce;
     return *this;
@@ -78,13 +85,14 @@ private:
   Setting setting;
 };
 
-/// Return sections of settingsTable(), each defined in a separate file.
+/// Return the sections of settingsTable() for the model, for training steps,
+/// and for evaluation and checkpoints.
 std::vector<Setting> modelSettings();
 std::vector<Setting> trainSettings();
 std::vector<Setting> routineSettings();
 
 } // namespace tessera::trainer
 
-/// Accessor of a value in a Config, for SettingEntry.
+/// Expands to a function that returns a member of a Config, for SettingEntry.
 #define MEMBER(path)                                                           \
   [](tessera::trainer::Config &c) -> auto & { return c.path; }

@@ -1,4 +1,5 @@
-// trainer/settings/MemoryHint.cpp - tries settings until their plan fits.
+// trainer/settings/MemoryHint.cpp - tries candidate settings until the plan
+// fits in memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/MemoryHint.h"
@@ -34,7 +35,8 @@ struct Change {
   }
 };
 
-/// Each takes less than the one before by its plan.
+/// Returns the candidates in the order of smallerRun(). Each needs less memory
+/// than the previous one, according to its plan.
 std::vector<Change> changesOf(const Config &config) {
   std::vector<Change> all;
   Change now{config, {}};

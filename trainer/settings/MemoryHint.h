@@ -11,9 +11,9 @@
 
 namespace tessera::trainer {
 
-/// Settings with which a run needs less memory. smallerRun() tries, cheapest
-/// first: recomputation (bitwise equal results, possible at a resume), a
-/// sharded optimizer state, more but smaller micro-batches. It returns the
+/// Settings with which a run needs less memory. smallerRun() tries candidates
+/// in this order: recomputation (bitwise equal results, possible at a resume),
+/// a sharded optimizer state, more but smaller micro-batches. It returns the
 /// first whose plan needs at most `bytes`, else the one that needs least.
 struct SmallerRun {
   std::vector<std::string> settings; ///< "key=value"; empty: none helps.
@@ -21,6 +21,7 @@ struct SmallerRun {
   bool fits = false;
   bool resumes = false; ///< True if a resumed run accepts them.
 };
+/// Searches settings for `config` with which its plan needs at most `bytes`.
 SmallerRun smallerRun(const Config &config, int64_t bytes);
 
 /// Returns an error with `what` and the smaller run. `held` is the peak memory

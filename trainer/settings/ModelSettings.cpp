@@ -1,4 +1,5 @@
-// trainer/settings/ModelSettings.cpp - the settings of the model.
+// trainer/settings/ModelSettings.cpp - table section of the settings of the
+// model.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Entry.h"

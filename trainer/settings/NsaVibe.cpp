@@ -1,5 +1,5 @@
-// trainer/settings/NsaVibe.cpp - files of settings and flags that were written
-// for nsa-vibe.
+// trainer/settings/NsaVibe.cpp - tables of the differences from nsa-vibe and of
+// its flags.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/NsaVibe.h"
@@ -14,10 +14,10 @@
 namespace tessera::trainer {
 namespace {
 
-/// What nsa-vibe always does, or does where its file does not have the key.
+/// A value that nsa-vibe uses always, or if its file does not set the key.
 struct Meaning {
   const char *key, *value;
-  bool taken; ///< A file for nsa-vibe gets it.
+  bool taken; ///< True if files for nsa-vibe get it.
 };
 constexpr Meaning meanings[] = {
     {"attention", "nsa", false},          {"model.mlp", "silu", true},
@@ -28,7 +28,7 @@ constexpr Meaning meanings[] = {
     {"train.save_every", "0", false},
 };
 
-/// What no setting changes (docs/training/nsa-vibe.md).
+/// Differences that no setting removes (docs/training/nsa-vibe.md).
 constexpr const char *always[] = {
     "rotary positions turn each head alone (nsa-vibe: all query heads as one)",
     "blocks are selected by scores without future keys (nsa-vibe: with them)",
@@ -42,7 +42,7 @@ constexpr const char *always[] = {
     "(nsa-vibe: micro-batches)",
 };
 
-/// A flag of nsa-vibe and what to write here; {} is the flag's value.
+/// A flag of nsa-vibe and its replacement, in which {} is the flag's value.
 struct Flag {
   const char *name, *here, *example;
 };

@@ -1,5 +1,5 @@
-// trainer/settings/NsaVibe.h - files of settings, flags and variables that were
-// written for nsa-vibe.
+// trainer/settings/NsaVibe.h - supports configuration files of nsa-vibe, the
+// Python implementation of NSA, and explains its flags.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,26 +12,29 @@
 
 namespace tessera::trainer {
 
-/// Whether only files for nsa-vibe have a setting of this name.
+/// Returns true if only files for nsa-vibe contain a setting of this name.
 bool isNameOfNsaVibe(const std::string &name);
 
-/// Key and value of each setting whose default here gives another model than
-/// nsa-vibe's. A file for nsa-vibe that does not have the key gets the value.
+/// Returns the keys and values with which a file for nsa-vibe gets nsa-vibe's
+/// model, for settings whose default differs here. They apply if the file does
+/// not set the key.
 std::vector<std::pair<std::string, std::string>> modelOfNsaVibe();
 
-/// The origin of such a value in a file of that name.
+/// Returns the origin of such a value, for a file of this name.
 std::string originAsNsaVibe(const std::string &file);
 
-/// One line "run.yaml is a file for nsa-vibe ...", which names every difference
-/// that remains between the run and nsa-vibe's; empty for other files.
+/// Returns a line "run.yaml is a file for nsa-vibe ...", which lists every
+/// remaining difference between this run and the same run of nsa-vibe. Returns
+/// an empty string for other files.
 std::string nsaVibeLine(const Config &config);
 
-/// "model.mlp=relu2 nsa.gate=sigmoid": the values of `earlier` that the run
-/// `config` does not have because its file is for nsa-vibe; empty if none.
+/// Returns settings such as "model.mlp=relu2 nsa.gate=sigmoid": values of
+/// `earlier` from which `config` differs only because its file is for nsa-vibe.
+/// Empty if there are none.
 std::string settingsThatKeepModel(const Config &earlier, const Config &config);
 
-/// Throws tessera::Error for nsa-vibe's flags among the arguments; its hint
-/// names the setting of each one.
+/// Throws tessera::Error if the arguments contain flags of nsa-vibe. The hint
+/// names the setting for each flag.
 void refuseFlagsOfNsaVibe(const std::vector<std::string> &arguments);
 
 } // namespace tessera::trainer

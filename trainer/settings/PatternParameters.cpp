@@ -1,5 +1,5 @@
-// trainer/settings/PatternParameters.cpp - reads and compares the parameters of
-// an attention pattern.
+// trainer/settings/PatternParameters.cpp - parses parameters by the types of
+// their defaults.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/PatternParameters.h"
@@ -40,8 +40,7 @@ std::optional<bool> flagOf(const std::string &text) {
   return std::nullopt;
 }
 
-/// Returns a text as a value with the type of the default; nullopt: it has
-/// another type.
+/// Converts a text to the type of the default; nullopt if that fails.
 std::optional<Value> valueLike(const Value &wanted, const std::string &text) {
   if (wanted.is<bool>()) {
     const auto flag = flagOf(text);
@@ -58,7 +57,7 @@ std::optional<Value> valueLike(const Value &wanted, const std::string &text) {
   return Value(text);
 }
 
-/// Returns one spelling of equal values.
+/// Returns the canonical spelling of a value.
 std::string spelling(const std::string &text) {
   if (const auto flag = flagOf(text))
     return *flag ? "True" : "False";

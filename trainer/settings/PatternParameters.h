@@ -12,28 +12,28 @@
 
 namespace tessera::trainer {
 
-/// Names and values as they were written.
+/// Names and values as the user wrote them.
 using ParameterTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// Splits a list at `separator` and removes spaces around the items. Empty
-/// items stay; an empty text is one empty item.
+/// Splits a list at `separator` and removes spaces around the items. Keeps
+/// empty items; an empty text is one empty item.
 std::vector<std::string> splitList(const std::string &text, char separator);
 
-/// Reads "window=8, first=4", also with colons. Throws tessera::Error, with the
-/// name of the setting, for an item without a value, for a value in quotation
-/// marks and for a name that occurs twice.
+/// Reads "window=8, first=4", also with colons. Throws tessera::Error, which
+/// names `setting`, if an item has no value, a value is in quotation marks, or
+/// a name occurs twice.
 ParameterTexts readParameters(const std::string &text,
                               const char *setting = "attention_params");
 
-/// Returns every parameter of the pattern with the value that `given` or the
-/// file gives it, in the order of the file and with the type of the default:
-/// "window=8, first=4, cap=30.0". Ignores names that the pattern does not
-/// have. Throws tessera::Error for a value of another type.
+/// Returns every parameter of the pattern with its value in `given`, else its
+/// default, as "window=8, first=4, cap=30.0". Parameters have the order of the
+/// file and the types of the defaults. Ignores names that the pattern does not
+/// have. Throws tessera::Error if a value has another type.
 std::string completeParameters(const runtime::PatternFile &pattern,
                                const ParameterTexts &given);
 
-/// True if both give the same names the same values in any order and spelling:
-/// 30 is 30.0.
+/// True if both texts have the same names and values, in any order and spelling
+/// (30 is 30.0).
 bool sameParameters(const std::string &one, const std::string &other);
 
 } // namespace tessera::trainer

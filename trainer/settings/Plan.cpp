@@ -1,5 +1,5 @@
-// trainer/settings/Plan.cpp - counts parameters, bytes and operations of a
-// model.
+// trainer/settings/Plan.cpp - formulas for parameters, memory and operations of
+// a model, and the list of its kernels.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Plan.h"
@@ -28,11 +28,12 @@ using models::ModelConfig;
 bool isSparse(const ModelConfig &m, int64_t layer) {
   return m.builtAttentionOf(layer).kind == AttentionKind::Nsa;
 }
-/// Layers with NSA.
+/// Returns the number of layers with NSA.
 int64_t sparseLayers(const ModelConfig &m) {
   return m.layersWith(AttentionKind::Nsa);
 }
-/// Pairs of keys and values that all layers project.
+/// Returns the number of pairs of key and value tensors that all layers
+/// project. NSA has one pair for each of its three branches.
 int64_t branches(const ModelConfig &m) {
   int64_t sum = 0;
   for (int64_t layer = 0; layer < m.layers; ++layer)
@@ -40,7 +41,8 @@ int64_t branches(const ModelConfig &m) {
   return sum;
 }
 
-/// Pairs that a layer with NSA projects, and the mean of the others.
+/// Returns the pairs that an NSA layer projects, or the mean of the other
+/// layers.
 double branchesOf(const ModelConfig &m, bool sparse) {
   const int64_t others = m.layers - sparseLayers(m);
   if (sparse || others == 0)
@@ -48,7 +50,7 @@ double branchesOf(const ModelConfig &m, bool sparse) {
   return double(branches(m) - 3 * sparseLayers(m)) / double(others);
 }
 
-/// Hidden width of the gates' MLP.
+/// Returns the hidden width of the gates' MLP.
 int64_t gateWidth(const ModelConfig &m) {
   return m.gateInput == models::GateInput::Hidden
              ? m.keyDim
@@ -59,8 +61,8 @@ int64_t mlpMatrices(const ModelConfig &m) {
   return m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
 }
 
-/// Of the networks of nsa.phi=mlp_pe for keys and values: weights that multiply
-/// for one compressed key head.
+/// Returns the weights of matrix products for one compressed key head, in the
+/// networks of nsa.phi=mlp_pe for keys and values.
 double phiWeights(const ModelConfig &m) {
   double sum = 0;
   for (const int64_t d : {m.keyDim, m.valueDim})
@@ -68,7 +70,7 @@ double phiWeights(const ModelConfig &m) {
   return sum;
 }
 
-/// The factor of formulas that counts layers with NSA.
+/// Returns the factor for the number of NSA layers in formulas.
 std::string sparseText(const ModelConfig &m) {
   return sparseLayers(m) == m.layers ? "n_layers"
                                      : fmt::format("{}", sparseLayers(m));
@@ -81,7 +83,7 @@ ParameterPart phiParameters(const ModelConfig &m) {
     const int64_t width = models::phiWidth(m, d);
     count += l * d + networks * (width * (l * d + 1) + d * width);
   }
-  count += networks * m.valueDim; // the bias of values
+  count += networks * m.valueDim; // bias of the network for values
   return {"compression",
           fmt::format("{1} * (l*d + {0}(h*(l*d+1) + d*h) for d_k and d_v, "
                       "{0}d_v)",
@@ -89,7 +91,7 @@ ParameterPart phiParameters(const ModelConfig &m) {
           sparseLayers(m) * count};
 }
 
-/// Queries, keys and values of all layers.
+/// Returns the projections of queries, keys and values of all layers.
 ParameterPart projectedParameters(const ModelConfig &m) {
   const bool alike = branches(m) == m.layers * m.branchesOf(0);
   return {"queries, keys, values",
@@ -103,7 +105,7 @@ ParameterPart projectedParameters(const ModelConfig &m) {
                    branches(m) * m.kvHeads * (m.keyDim + m.valueDim))};
 }
 
-/// Gates and compression of the layers with NSA.
+/// Adds gates and compression of the NSA layers.
 void addSparse(std::vector<ParameterPart> &parts, const ModelConfig &m) {
   const int64_t layers = sparseLayers(m);
   if (layers == 0)
@@ -123,7 +125,7 @@ void addSparse(std::vector<ParameterPart> &parts, const ModelConfig &m) {
     parts.push_back(phiParameters(m));
 }
 
-/// Learned tensors that attention kernels take.
+/// Adds the learned tensors of attention kernels.
 void addLearned(std::vector<ParameterPart> &parts, const ModelConfig &m) {
   int64_t learned = 0, perHead = 0;
   for (int64_t i = 0; i < m.layers; ++i) {
@@ -133,7 +135,8 @@ void addLearned(std::vector<ParameterPart> &parts, const ModelConfig &m) {
     learned += int64_t(layer.custom.learnedNames().size());
     perHead += int64_t(layer.custom.headLearnedNames().size());
   }
-  // Of layers that are alike, the number of names; of others, of all layers.
+  // For equal layers the formula has the number of one layer, otherwise the sum
+  // over all layers.
   const auto times = [&](int64_t count) {
     return m.kinds.size() > 1
                ? fmt::format("{}*n_heads", count)
@@ -147,7 +150,8 @@ void addLearned(std::vector<ParameterPart> &parts, const ModelConfig &m) {
         {"attention.head_learned", times(perHead), perHead * m.heads});
 }
 
-/// Projections of learned indexers (kernels/patterns/learned_blocks.py).
+/// Adds the projections of learned indexers
+/// (kernels/patterns/learned_blocks.py).
 void addIndexers(std::vector<ParameterPart> &parts, const ModelConfig &m) {
   int64_t rows = 0;
   for (int64_t i = 0; i < m.layers; ++i) {
@@ -185,8 +189,8 @@ std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
   return parts;
 }
 
-/// Keys that the queries of a sequence see, on average, in all branches of a
-/// layer. Of a pattern this counts dense attention.
+/// Returns the mean number of keys to which a query of a sequence attends, in
+/// all branches of a layer. Counts patterns as dense attention.
 double keysSeen(const ModelConfig &m, int64_t length, bool sparse) {
   if (!sparse)
     return double(length + 1) / 2;
@@ -199,11 +203,11 @@ double keysSeen(const ModelConfig &m, int64_t length, bool sparse) {
   return sum / double(length);
 }
 
-/// Numbers that one token keeps in one layer until the backward pass, in its
-/// MLP and in its attention.
+/// Return the number of elements that the MLP and the attention of one layer
+/// store for the backward pass, for each token.
 double keptByMlp(const ModelConfig &m) {
-  // Before and after the activation; of SwiGLU also the other factor. Input and
-  // output of the norm.
+  // Input and output of the activation, with SwiGLU also the other factor;
+  // input and output of the norm.
   const double hidden = m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
   return 2 * double(m.dim) + hidden * double(m.mlpDim);
 }
@@ -212,14 +216,14 @@ double keptByAttention(const ModelConfig &m, bool sparse) {
   const double dk = double(m.keyDim), dv = double(m.valueDim);
   const double b = branchesOf(m, sparse);
   const double turned = (heads + b * groups) * dk;
-  // Input and output of the norm, the projection, its rotated part, the
+  // Input and output of the norm, the projections, their rotated part, and the
   // attention's output and row sums.
   double kept =
       2 * double(m.dim) + turned + b * groups * dv + turned + heads * (dv + 1);
   if (sparse) {
     const double gates = 3 * groups;
     if (m.compression == models::Compression::Mlp)
-      // Chunks of tokens, and the hidden layer before and behind f.
+      // Chunks of tokens, and the hidden layer before and after its activation.
       kept += groups * (dk + dv) + groups * 2 *
                                        double(models::phiWidth(m, m.keyDim) +
                                               models::phiWidth(m, m.valueDim)) /
@@ -231,8 +235,8 @@ double keptByAttention(const ModelConfig &m, bool sparse) {
   return kept;
 }
 
-/// The same of all layers, as one token keeps it from pass to pass: what is
-/// recomputed keeps its input.
+/// Returns the elements that all layers store for each token from the forward
+/// to the backward pass. Recomputed parts store only their input.
 double keptByLayers(const ModelConfig &m) {
   using models::Recompute;
   const double layers = double(m.layers), input = double(m.dim);
@@ -252,10 +256,10 @@ double keptByLayers(const ModelConfig &m) {
   return attention + layers * keptByMlp(m);
 }
 
-/// What is there besides in the backward pass of the last layer's MLP: what is
-/// recomputed of it (its input is kept anyway), a gradient of its width, as the
-/// product behind the activation is not needed any more, and two of the
-/// layer's.
+/// Returns the additional elements, for each token, during the backward pass of
+/// the last layer's MLP: recomputed activations except the stored input, a
+/// gradient of the MLP's width (the output of the activation is free by then),
+/// and two gradients of the model's width.
 double besidesInLastMlp(const ModelConfig &m) {
   using models::Recompute;
   double again = 0;
@@ -266,8 +270,9 @@ double besidesInLastMlp(const ModelConfig &m) {
   return again + 2 * double(m.dim) + double(m.mlpDim);
 }
 
-/// The same in the last layer's attention, whose MLP is done: gradients of
-/// queries, keys and values.
+/// Returns the additional elements, for each token, during the backward pass of
+/// the last layer's attention: recomputed activations, and gradients of
+/// queries, keys and values. The activations of its MLP are free by then.
 double besidesInLastAttention(const ModelConfig &m) {
   using models::Recompute;
   const bool sparse = isSparse(m, m.layers - 1);
@@ -282,14 +287,15 @@ double besidesInLastAttention(const ModelConfig &m) {
   return more;
 }
 
-/// Not on a GPU, nor on a simulated one.
+/// Returns true if the run uses neither a GPU nor a simulated GPU.
 bool runsOnCpu(const Config &c) {
   return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
 }
 
-/// Whether the backward pass of attention of this kind is one kernel of a GPU
-/// (ops/attention/OrderedBackward.h). Of packed documents the number of
-/// compressed keys is that of one document in each row.
+/// Returns true if the backward pass of attention of this kind is a single
+/// kernel on a GPU (ops/attention/OrderedBackward.h). With packed documents
+/// this assumes one document in each row, because the number of compressed keys
+/// depends on the documents.
 bool takesOrderedBackward(const Config &c, bool sparse) {
   const ModelConfig &m = c.model;
   if (runsOnCpu(c) || c.precision == Precision::Fp32 ||
@@ -306,8 +312,9 @@ bool takesOrderedBackward(const Config &c, bool sparse) {
               runtime::compressedPartsOnGpu(c.sequenceLength)));
 }
 
-/// The fp32 sums in the backward pass of the last layer's attention, where that
-/// is one pass: on a CPU of keys and values, and of the shares; on a GPU of
+/// Returns the bytes of fp32 sums in the backward pass of the last layer's
+/// attention, if that is a single kernel: on a CPU for the gradients of keys
+/// and values, and for each share of the queries; on a GPU for the gradients of
 /// queries.
 double shareBytes(const Config &c) {
   const ModelConfig &m = c.model;
@@ -324,8 +331,9 @@ double shareBytes(const Config &c) {
                                m.keyDim, m.valueDim);
 }
 
-/// What logits take: an fp32 copy where they are rounded, log-softmax and the
-/// gradients of both; of a fused loss what the op needs.
+/// Returns the bytes of temporaries of the loss. With logits: an fp32 copy if
+/// they are rounded, the log-softmax, and the gradients of both. With a fused
+/// loss: the memory of the op.
 double headBytes(const Config &c) {
   const ModelConfig &m = c.model;
   const double vocabulary = double(m.vocabulary);
@@ -336,17 +344,19 @@ double headBytes(const Config &c) {
                                  c.precision != Precision::Fp32);
 }
 
-/// The most of three moments of the backward pass, and in bf16 and fp16 of its
-/// end, where all rounded gradients are there.
+/// Returns the maximum over three moments of the backward pass (loss, last MLP,
+/// last attention) and, in bf16 and fp16, its end, when all rounded gradients
+/// exist.
 int64_t activationBytes(const Config &c, int64_t parameters) {
   const ModelConfig &m = c.model;
   const bool rounds = c.precision != Precision::Fp32;
   const double size = rounds ? 2 : 4, vocabulary = double(m.vocabulary);
   const double tokens = double(c.deviceBatchSize * c.sequenceLength);
-  // Behind the layers a norm. The logits go with the forward pass.
+  // A norm follows the layers. Logits are freed after the forward pass.
   const double kept = tokens * size * (keptByLayers(m) + 2 * double(m.dim));
   const double head = headBytes(c);
-  // The gradient of a matrix of weights, before it is added to the others.
+  // Gradient of a weight matrix, before it is added to the accumulated
+  // gradients.
   const double matrix = size * double(m.dim);
   return int64_t(std::max(
       {kept + head + matrix * vocabulary,
@@ -355,16 +365,18 @@ int64_t activationBytes(const Config &c, int64_t parameters) {
        rounds ? size * double(parameters) : 0}));
 }
 
-/// Weights, gradients and two moments in fp32; rounded weights besides. With
-/// runtime.zero_stage=1 a process keeps its part of the moments, and of fp32
-/// weights beside rounded ones.
+/// Returns bytes for each parameter: fp32 weights, gradients and two moments,
+/// and rounded weights with bf16 or fp16. With runtime.zero_stage=1, a process
+/// stores only its shard of the moments and, with rounded weights, of the fp32
+/// weights.
 double parameterBytes(const Config &c) {
   const bool rounds = c.precision != Precision::Fp32;
   const double whole = rounds ? 2 + 4 : 4 + 4, state = rounds ? 12 : 8;
   return whole + state / double(c.zeroStage > 0 ? c.processes : 1);
 }
 
-/// Those that have no second moment (usesMuon(), trainer/optim/Muon.h).
+/// Returns the number of parameters without a second moment (usesMuon(),
+/// trainer/optim/Muon.h).
 int64_t muonParameters(const Plan &plan) {
   int64_t count = 0;
   for (const ParameterPart &part : plan.parts)
@@ -409,7 +421,8 @@ std::vector<std::string> kernelsOf(const Config &c) {
       files.push_back("nsa/window_bwd.py");
   }
   if (c.model.has(AttentionKind::Dense)) {
-    // Of packed documents both: their number decides in each micro-batch.
+    // With packed documents both are listed, because the number of documents in
+    // each micro-batch decides which one runs.
     const int64_t rows = c.deviceBatchSize;
     const auto onePass = [&](int64_t sequences) {
       return runsOnCpu(c) && runtime::onePassShares(c.model.kvHeads, sequences,

@@ -1,5 +1,5 @@
 // trainer/settings/Plan.h - estimates parameters, memory and operations of a
-// run from its settings.
+// run from its settings, for --dry-run and memory checks.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,28 +12,32 @@ namespace tessera::trainer {
 
 struct Config;
 
-/// A group of parameters: the count, and its formula in names of settings.
+/// A group of parameters: their number, and its formula in the names of
+/// settings.
 struct ParameterPart {
   std::string name, formula;
   int64_t count;
 };
 
+/// The resources that a run needs.
 struct Plan {
   std::vector<ParameterPart> parts;
   int64_t parameters = 0;
-  /// Bytes of fp32 weights, gradients and both moments, and of the weights'
-  /// copies in runtime.precision.
+  /// Bytes of fp32 weights, gradients and both moments, and of copies of the
+  /// weights in runtime.precision.
   int64_t stateBytes = 0;
   /// Bytes that one micro-batch stores for its backward pass, plus the
-  /// temporaries of that pass, with compiled kernels. Does not include memory
-  /// that the allocator caches.
+  /// temporaries of that pass, with compiled kernels. Excludes memory that the
+  /// allocator caches.
   int64_t activationBytes = 0;
-  /// Floating-point operations for a token of training: 6 for each weight that
-  /// multiplies, and 6 (dk + dv) for each head and key that a query sees.
+  /// Floating-point operations of training, for each token: 6 for each weight
+  /// of a matrix product, and 6 (dk + dv) for each head and each key that a
+  /// query attends to.
   double weightFlops = 0, attentionFlops = 0;
   std::vector<std::string> kernels; ///< Files of kernels/ that a step uses.
 };
 
+/// Returns the plan of a run. Does not build the model.
 Plan planOf(const Config &config);
 
 /// Returns the plan as text, with steps and tokens.

@@ -1,4 +1,4 @@
-// trainer/settings/SequenceSources.cpp - reads and writes
+// trainer/settings/SequenceSources.cpp - parses and prints
 // attention.per_sequence.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = SequenceSource::Kind;
 
-/// Values are int32, and sums of two of them in kernels are, too.
+/// Limit of a value. Values, and sums of two values in kernels, are int32.
 constexpr int64_t largest = 1 << 30;
 
 std::optional<int64_t> boundedNumber(std::string_view text) {
@@ -29,7 +29,7 @@ std::optional<int64_t> boundedNumber(std::string_view text) {
                                                     : std::nullopt;
 }
 
-/// The N of "WORD(N)".
+/// Returns the N of "WORD(N)"; nullopt for another form.
 std::optional<int64_t> argumentOf(std::string_view text,
                                   std::string_view word) {
   if (!text.starts_with(word) || !text.ends_with(')') ||

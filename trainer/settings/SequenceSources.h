@@ -10,29 +10,31 @@
 
 namespace tessera::trainer {
 
-/// The name of the value that counts tokens without a loss: a query of a prefix
-/// attends to the token that it predicts.
+/// The name of the value that is the length of a sequence's prefix. The loss
+/// ignores the targets inside the prefix, because a query of the prefix attends
+/// to the token that it would predict.
 constexpr const char *prefixName = "prefix";
 
-/// The source of one value of each sequence.
+/// Defines how one value of each sequence is computed.
 struct SequenceSource {
   enum class Kind {
-    Number,  ///< `number`, of every sequence.
-    Before,  ///< The tokens before the first token `number`; 0 without one.
-    Through, ///< The same and that token; 0 without one.
-    Uniform, ///< Drawn from 1 to the tokens before the last target.
+    Number,  ///< `number` for every sequence.
+    Before,  ///< Number of tokens before the first token `number`; 0 without
+             ///< one.
+    Through, ///< Before + 1; 0 without such a token.
+    Uniform, ///< Drawn from 1 to the number of tokens before the last target.
   };
-  std::string name; ///< As the file of the pattern spells it.
+  std::string name; ///< Name in the file of the pattern.
   Kind kind = Kind::Number;
   int64_t number = 0;
 };
 
 /// Reads "prefix=through(10), width=64", also with colons. Throws
-/// tessera::Error for an item without a value, a name that occurs twice and a
-/// value of another form.
+/// tessera::Error if an item has no value, a name occurs twice, or a value has
+/// another form.
 std::vector<SequenceSource> readSequenceSources(const std::string &text);
 
-/// Returns the sources in the one spelling that is stored.
+/// Returns the sources in canonical spelling, which checkpoints store.
 std::string sourcesText(const std::vector<SequenceSource> &sources);
 
 } // namespace tessera::trainer

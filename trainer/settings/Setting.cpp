@@ -1,4 +1,5 @@
-// trainer/settings/Setting.cpp - values of settings from text and as text.
+// trainer/settings/Setting.cpp - converts values of settings from text and to
+// text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Setting.h"
@@ -41,7 +42,7 @@ T parse(const Setting &s, const std::string &text) {
   return value;
 }
 
-/// The words of YAML 1.1, which nsa-vibe's files may use.
+/// Accepts the booleans of YAML 1.1, which nsa-vibe's files may use.
 std::optional<bool> boolOf(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
@@ -62,7 +63,8 @@ bool parseBool(const Setting &s, const std::string &text) {
   return *value;
 }
 
-/// "[10, 12]", with or without brackets; empty: none.
+/// Reads "[10, 12]", with or without brackets. Returns an empty range for an
+/// empty text.
 StepRange parseSteps(const Setting &s, std::string text) {
   std::erase(text, ' ');
   if (text.empty() || text == "[]")
@@ -81,7 +83,7 @@ StepRange parseSteps(const Setting &s, std::string text) {
   return range;
 }
 
-/// Whether a key without a feature takes the text.
+/// Returns true if a key without an effect accepts the text.
 bool takes(const Setting &s, const std::string &text) {
   for (const std::string &accepted : s.accepted)
     if (text == accepted ||
@@ -157,7 +159,7 @@ std::string valueText(const Setting &s, const Config &config) {
         return choice.name;
     return std::string();
   };
-  // Only read through the field.
+  // The const_cast below is safe, because these functions only read.
   return std::visit(
       Overload{[](std::monostate) { return std::string(); },
                [](const std::string *v) { return *v; },

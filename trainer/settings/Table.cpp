@@ -1,4 +1,5 @@
-// trainer/settings/Table.cpp - the table, and the settings of run and data.
+// trainer/settings/Table.cpp - joins the sections of the table, and defines the
+// settings of attention, runtime and data.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Entry.h"
@@ -27,7 +28,7 @@ const std::vector<Choice> wires = {choice("off", Precision::Fp32),
 const std::vector<Choice> backends = {choice("auto", ExchangeBackend::Auto),
                                       choice("nccl", ExchangeBackend::Nccl),
                                       choice("gloo", ExchangeBackend::Gloo)};
-// nsa-vibe's true recomputed whole blocks.
+// In nsa-vibe, `true` recomputes complete blocks.
 const std::vector<Choice> recomputes = {
     choice("none", Recompute::None),           choice("mlp", Recompute::Mlp),
     choice("attention", Recompute::Attention), choice("full", Recompute::Full),
@@ -201,7 +202,7 @@ std::vector<Setting> runSettings() {
   };
 }
 
-/// Keys of nsa-vibe's files without a feature here.
+/// Returns the keys of nsa-vibe's files whose feature does not exist here.
 std::vector<Setting> absentSettings() {
   constexpr const char *flash =
       "FlashAttention-2 is not used here: attention runs on our own kernels";

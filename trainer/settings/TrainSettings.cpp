@@ -1,4 +1,5 @@
-// trainer/settings/TrainSettings.cpp - settings of steps and checkpoints.
+// trainer/settings/TrainSettings.cpp - table sections of the settings of steps,
+// evaluation and checkpoints.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Entry.h"

@@ -1,5 +1,5 @@
-// trainer/settings/Variables.cpp - which variables count, and which must not be
-// set.
+// trainer/settings/Variables.cpp - tables of the NSA_* variables that set
+// something, are allowed, or are refused.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Variables.h"
@@ -18,8 +18,8 @@ namespace {
 
 constexpr const char *prefix = "NSA_";
 
-/// Variables of nsa-vibe with values that ask for what is always so
-/// here.
+/// Variables of nsa-vibe and values that request the only behavior of this
+/// trainer. They are allowed without an effect.
 struct Fulfilled {
   const char *name, *value;
 };
@@ -36,7 +36,7 @@ constexpr Fulfilled fulfilled[] = {{"NSA_PREFILL_BATCHED", "1"},
                                    {"NSA_DDP_STATIC_GRAPH", "1"},
                                    {"NSA_DDP_FIND_UNUSED", "0"}};
 
-/// Variables with a value that turns a setting to another one.
+/// Variables that set a setting to `value` if they have the value `on`.
 struct Switch {
   const char *name, *on, *key, *value;
 };
@@ -46,7 +46,7 @@ constexpr Switch switches[] = {
     {"NSA_NVTX", "1", "runtime.nvtx", "true"},
     {"NSA_NVTX", "0", "runtime.nvtx", "false"}};
 
-/// Why other values of these have no effect, and what to do.
+/// Reasons why other values of these variables are refused.
 struct Explanation {
   const char *name, *text;
 };
@@ -61,7 +61,7 @@ constexpr Explanation explanations[] = {
     {"NSA_NO_GC", "it takes 0 or 1, for runtime.gradient_checkpointing=false"},
     {"NSA_NVTX", "it takes 0 or 1, for runtime.nvtx"}};
 
-/// "true", "yes" and "on" mean "1" in nsa-vibe.
+/// Returns "1" or "0" for the words that nsa-vibe reads as booleans.
 std::string plainValue(const std::string &value) {
   if (value == "true" || value == "yes" || value == "on")
     return "1";
@@ -82,7 +82,7 @@ const Switch *findSwitch(const std::string &name, const std::string &value) {
   return nullptr;
 }
 
-/// What to do about a variable without effect.
+/// Returns the hint for a variable without an effect.
 std::string adviceFor(const std::string &name) {
   for (const Explanation &e : explanations)
     if (name == e.name)

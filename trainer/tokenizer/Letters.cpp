@@ -1,4 +1,5 @@
-// trainer/tokenizer/Letters.cpp - GPT-2's printable letters for bytes.
+// trainer/tokenizer/Letters.cpp - converts between bytes and the printable
+// letters that GPT-2's files use for them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/tokenizer/Vocabulary.h"
@@ -16,11 +17,11 @@ bool printable(int byte) {
          (byte >= 0xae && byte <= 0xff);
 }
 
-constexpr int letters = 256 + 68; // bytes that are not printable: 68
+constexpr int letters = 256 + 68; // 68 bytes are not printable
 
 struct Table {
   std::array<int, 256> letterOf{};
-  std::array<int, letters> byteOf{}; ///< -1: no byte.
+  std::array<int, letters> byteOf{}; ///< -1 if the letter is not used.
 };
 
 const Table &table() {
@@ -58,7 +59,7 @@ std::string bytesOf(std::string_view text) {
   std::string bytes;
   for (size_t i = 0; i < text.size(); ++i) {
     int letter = uint8_t(text[i]);
-    // All letters have one or two bytes of UTF-8.
+    // Each valid letter takes one or two bytes of UTF-8.
     if ((letter & 0xe0) == 0xc0 && i + 1 < text.size() &&
         (uint8_t(text[i + 1]) & 0xc0) == 0x80)
       letter = (letter & 31) << 6 | (uint8_t(text[++i]) & 63);

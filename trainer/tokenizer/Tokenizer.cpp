@@ -1,4 +1,5 @@
-// trainer/tokenizer/Tokenizer.cpp - merges the pairs of a word by their ranks.
+// trainer/tokenizer/Tokenizer.cpp - merges the tokens of a word in the order of
+// ranks; caches the tokens of short words.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/tokenizer/Tokenizer.h"
@@ -14,8 +15,8 @@ namespace tessera::trainer {
 namespace {
 
 constexpr uint64_t noPair = UINT64_MAX;
-/// Longer words are merged with a queue: looking through all pairs for every
-/// merge takes the square of the length.
+/// Words of more bytes are merged with a priority queue. The search through all
+/// pairs before each merge takes quadratic time.
 constexpr size_t longest = 64;
 constexpr size_t cachedWord = 32, cachedWords = size_t(1) << 18;
 
@@ -23,7 +24,8 @@ uint64_t pairOf(uint32_t left, uint32_t right) {
   return uint64_t(left) << 32 | right;
 }
 
-/// The upper bits of a product, which depend on all of the key.
+/// Returns the slot of a pair (Fibonacci hashing): the upper bits of the
+/// product depend on all bits of the pair. `slots` is a power of two.
 size_t placeOf(uint64_t pair, size_t slots) {
   return size_t(pair * 0x9e3779b97f4a7c15u >> (64 - std::countr_zero(slots)));
 }
@@ -105,13 +107,14 @@ void Tokenizer::mergeLong(std::vector<uint32_t> &tokens) const {
   }
   for (uint32_t i = 0; i < count; ++i)
     offer(i);
-  // A token that was merged into the one before it; never that of a pair.
+  // Marks a token that was merged into its left neighbour. No merge has this
+  // number.
   constexpr uint32_t gone = UINT32_MAX;
   while (!queue.empty()) {
     const Candidate c = queue.top();
     queue.pop();
     const uint32_t right = behind[c.at];
-    // One of the two has changed since.
+    // Skip a candidate if one of its tokens has changed since it was queued.
     if (tokens[c.at] != c.left || right == none || tokens[right] != c.right)
       continue;
     tokens[c.at] = find(c.left, c.right).result;

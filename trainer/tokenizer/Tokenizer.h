@@ -1,4 +1,5 @@
-// trainer/tokenizer/Tokenizer.h - encodes text as token ids and decodes them.
+// trainer/tokenizer/Tokenizer.h - encodes text as token ids and decodes them,
+// for data preparation and generation.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,29 +16,32 @@
 
 namespace tessera::trainer {
 
-/// Byte-level byte-pair encoding with GPT-2's pattern. Any bytes become tokens,
-/// and these the same bytes again. One thread at a time.
+/// Byte-level byte-pair encoding (BPE) with GPT-2's splitting pattern. It can
+/// encode any bytes; decoding the tokens returns the same bytes. Not
+/// thread-safe: encode() changes a cache.
 class Tokenizer {
 public:
-  /// Throws tessera::Error where two merges are of the same pair.
+  /// Throws tessera::Error if two merges have the same pair.
   explicit Tokenizer(Vocabulary vocabulary);
 
-  /// Appends the tokens of a whole text to `out`. No text becomes the token of
-  /// the end.
+  /// Appends the tokens of a complete text to `out`. endToken() is never among
+  /// them: the text "<|endoftext|>" becomes several ordinary tokens.
   void encode(std::string_view text, std::vector<uint32_t> &out);
   std::vector<uint32_t> encode(std::string_view text);
 
-  /// The bytes of a token. Throws tessera::Error for a number without bytes.
+  /// Returns the bytes of a token. Throws tessera::Error if the vocabulary does
+  /// not have this token.
   const std::string &decode(int64_t token) const;
 
   int64_t size() const { return int64_t(words.tokens.size()); }
   int64_t endToken() const { return words.end; }
-  /// "bpe-" and part of the hash of its tokens and merges.
+  /// Returns "bpe-" and the first 16 digits of Vocabulary::hash().
   const std::string &name() const { return title; }
   const Vocabulary &vocabulary() const { return words; }
 
 private:
-  /// What a pair becomes; rank noMerge: nothing.
+  /// The merge of a pair: its rank and the resulting token. The rank is noMerge
+  /// if the vocabulary does not merge the pair.
   struct Target {
     uint32_t rank, result;
   };
@@ -50,8 +54,9 @@ private:
   Vocabulary words;
   std::string title;
   WordSplitter splitter;
-  uint32_t ofByte[256] = {};
-  /// Open addressing; a pair of two 0xffffffff is an empty place.
+  uint32_t ofByte[256] = {}; ///< The token of each single byte.
+  /// Slot of a hash table of merges with open addressing and linear probing. A
+  /// slot is empty if all bits of its pair are set.
   struct Slot {
     uint64_t pair;
     Target target;
@@ -63,7 +68,7 @@ private:
       return std::hash<std::string_view>()(text);
     }
   };
-  /// Words seen: few different ones make most of a text.
+  /// Tokens of words encoded before. Few distinct words make up most of a text.
   std::unordered_map<std::string, std::vector<uint32_t>, Hash, std::equal_to<>>
       seen;
 };

@@ -1,5 +1,5 @@
-// trainer/tokenizer/Vocabulary.cpp - reads and writes files of tokens, merges
-// and ranks.
+// trainer/tokenizer/Vocabulary.cpp - reads vocab.json, merges.txt and
+// tiktoken's files; writes the first two.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/tokenizer/Vocabulary.h"
@@ -31,7 +31,8 @@ constexpr const char *formats =
   throw Error(fmt::format("{}: {}", place, what), formats);
 }
 
-/// Adds a token; its bytes and its number must be new.
+/// Adds a token. Throws tessera::Error if its bytes are empty, or if its bytes
+/// or its number occurred before.
 void addToken(Vocabulary &vocabulary, Numbers &numbers, std::string bytes,
               int64_t number, const std::string &place) {
   if (number < 0 || number >= mostTokens)
@@ -55,7 +56,8 @@ void requireBytes(const Numbers &numbers, const std::string &place) {
       refuse(place, fmt::format("byte 0x{:02x} has no token", byte));
 }
 
-/// Calls visit(line, number) for every line without its end.
+/// Calls visit(line, number) for every line, without its LF or CR LF. Numbers
+/// start at 1.
 template <typename F>
 void forLines(std::string_view text, F visit) {
   int64_t number = 0;
@@ -112,8 +114,9 @@ std::string base64(std::string_view text, const std::string &place) {
   return bytes;
 }
 
-/// Every way to make a token of two others, at the token's rank: tiktoken
-/// looks for the joined bytes, whatever the two parts are.
+/// Adds a merge for every split of a token's bytes into two tokens, with the
+/// number of the token as its rank. tiktoken looks up the joined bytes and so
+/// accepts every such pair.
 void addPairs(Vocabulary &vocabulary, const Numbers &numbers) {
   for (size_t number = 0; number < vocabulary.tokens.size(); ++number) {
     const std::string &bytes = vocabulary.tokens[number];

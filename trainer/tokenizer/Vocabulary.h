@@ -1,5 +1,5 @@
-// trainer/tokenizer/Vocabulary.h - tokens and merges of a byte-pair encoding,
-// read from GPT-2's and tiktoken's files.
+// trainer/tokenizer/Vocabulary.h - tokens and merges of a byte-pair encoding;
+// reads GPT-2's and tiktoken's files and writes GPT-2's.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,51 +11,55 @@
 
 namespace tessera::trainer {
 
-/// A pair of tokens that becomes one; the pair of the lowest rank goes first.
+/// A pair of adjacent tokens that the encoder replaces by one token. Within a
+/// word it applies the merge of the lowest rank first.
 struct Merge {
   uint32_t left = 0, right = 0, result = 0;
   uint32_t rank = 0;
 };
 
 struct Vocabulary {
-  /// The bytes of every token, by number; empty: the number stands for none.
+  /// The bytes of each token, indexed by its number. Empty if no token has the
+  /// number.
   std::vector<std::string> tokens;
   std::vector<Merge> merges;
-  int64_t end = -1; ///< "<|endoftext|>"; -1: there is none.
+  int64_t end = -1; ///< Number of the token "<|endoftext|>"; -1 without it.
 
-  /// SHA-256 of all of it: two files that mean the same give the same.
+  /// Returns the SHA-256 of tokens, merges and `end` in hexadecimal. Spelling
+  /// and line order of vocab.json do not change it.
   std::string hash() const;
 };
 
 constexpr std::string_view endOfText = "<|endoftext|>";
-/// Tokens that a vocabulary may have.
+/// Maximum number of tokens of a vocabulary.
 constexpr int64_t mostTokens = int64_t(1) << 22;
 
-/// GPT-2's two files: a JSON object of tokens and numbers (vocab.json,
-/// encoder.json), and a line for each merge (merges.txt, vocab.bpe). `place`
-/// stands in messages. Throws tessera::Error with place and line for what is
-/// none of these, tokens given twice, merges of tokens that there are not, and
-/// a byte without a token.
+/// Parses GPT-2's two files: a JSON object of tokens and numbers (vocab.json,
+/// encoder.json), and one line for each merge (merges.txt, vocab.bpe). Error
+/// messages name the two places. Throws tessera::Error for another format, a
+/// token or number that occurs twice, a merge of unknown tokens, and a byte
+/// without a token.
 Vocabulary parseVocabulary(std::string_view vocabulary, std::string_view merges,
                            const std::string &vocabularyPlace,
                            const std::string &mergesPlace);
 
-/// tiktoken's file: a line for each token, its bytes in base64 and its number,
-/// which is also the rank of the pairs that make it. "<|endoftext|>" follows
-/// behind the last. Throws tessera::Error as above.
+/// Parses tiktoken's file: a line for each token with its bytes in base64 and
+/// its number, which is also the rank of all merges that produce the token.
+/// Appends "<|endoftext|>" after the last token if the file does not have it.
+/// Throws tessera::Error as parseVocabulary() does.
 Vocabulary parseRanks(std::string_view text, const std::string &place);
 
-/// Reads a folder that holds GPT-2's two files under either name, or a file of
-/// ranks. Throws tessera::Error.
+/// Reads a folder with GPT-2's two files (either of their names), or tiktoken's
+/// file. Throws tessera::Error as the parsers do.
 Vocabulary readVocabulary(const std::string &path);
 
-/// The two files, as parseVocabulary() reads them.
+/// Return GPT-2's two files in the formats that parseVocabulary() reads.
 std::string vocabularyText(const Vocabulary &vocabulary);
 std::string mergesText(const Vocabulary &vocabulary);
 
-/// GPT-2's letters for bytes: a byte that can be printed is itself, the others
-/// are letters from U+0100 on. And back; throws tessera::Error for a letter
-/// that stands for no byte.
+/// Convert between bytes and GPT-2's letters, in UTF-8. A printable byte is the
+/// character of that number; the other 68 bytes are U+0100 to U+0143.
+/// bytesOf() throws tessera::Error for any other letter.
 std::string lettersOf(std::string_view bytes);
 std::string bytesOf(std::string_view letters);
 

@@ -1,4 +1,5 @@
-// trainer/tokenizer/VocabularyTrainer.cpp - counts pairs and merges them.
+// trainer/tokenizer/VocabularyTrainer.cpp - counts pairs of adjacent tokens and
+// updates the counts after each merge.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/tokenizer/VocabularyTrainer.h"
@@ -21,7 +22,7 @@ struct PairHash {
   }
 };
 
-/// The most frequent first, of equal ones the lower pair.
+/// Queue entry. The most frequent pair is the largest, then the lower pair.
 struct Candidate {
   int64_t count;
   Pair pair;
@@ -35,7 +36,7 @@ struct Word {
   int64_t count;
 };
 
-/// The words as tokens, and how often each pair of neighbours occurs in them.
+/// The words as tokens, and the number of occurrences of each adjacent pair.
 class Pairs {
 public:
   void add(Word word) {
@@ -43,11 +44,12 @@ public:
     change(words.size() - 1, 1);
   }
 
-  /// The pair that is merged next; count 0 when there is none.
+  /// Returns the most frequent pair, or a count of 0 if there are no pairs.
   Candidate top() {
     for (; !queue.empty(); queue.pop()) {
       const Candidate c = queue.top();
-      // A count that has changed since has an entry of its own.
+      // An entry whose count differs is outdated. If the pair still occurs, the
+      // queue has another entry with its present count.
       if (const auto found = counts.find(c.pair);
           found != counts.end() && found->second == c.count)
         return c;
@@ -55,6 +57,7 @@ public:
     return {0, {}};
   }
 
+  /// Replaces the pair by `result` in all words, and updates the counts.
   void merge(const Pair &pair, uint32_t result) {
     const std::set<size_t> holders = std::move(where[pair]);
     where.erase(pair);
@@ -79,13 +82,14 @@ public:
         counts.erase(found);
   }
 
-  /// Makes the queue of what add() has counted.
+  /// Fills the queue from the counts of add(). Call it before top().
   void begin() {
     for (const auto &[pair, count] : counts)
       queue.push({count, pair});
   }
 
 private:
+  /// Adds the pairs of a word to the counts, or subtracts them if `sign` is -1.
   void change(size_t word, int64_t sign) {
     const Word &w = words[word];
     for (size_t i = 0; i + 1 < w.tokens.size(); ++i) {
@@ -99,7 +103,7 @@ private:
 
   std::vector<Word> words;
   std::unordered_map<Pair, int64_t, PairHash> counts;
-  /// Words that hold a pair, or once held it.
+  /// For each pair: indices of words that contain it, or contained it once.
   std::unordered_map<Pair, std::set<size_t>, PairHash> where;
   std::set<Pair> changed;
   std::priority_queue<Candidate> queue;
@@ -129,7 +133,7 @@ Vocabulary VocabularyTrainer::train(int64_t size) const {
       result.tokens.push_back(bytes);
     return at->second;
   };
-  // In the order of their letters: first the bytes that can be printed.
+  // GPT-2 numbers bytes in the order of their letters, printable bytes first.
   std::vector<std::string> letters;
   for (int byte = 0; byte < 256; ++byte)
     letters.push_back(lettersOf(std::string(1, char(byte))));

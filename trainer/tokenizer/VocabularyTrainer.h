@@ -1,4 +1,5 @@
-// trainer/tokenizer/VocabularyTrainer.h - learns a vocabulary from text.
+// trainer/tokenizer/VocabularyTrainer.h - learns a BPE vocabulary from text,
+// for `tessera data tokenizer`.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,17 +14,19 @@
 
 namespace tessera::trainer {
 
-/// Learns merges: again and again the pair of tokens that is most frequent in
-/// the words becomes a token; of equally frequent ones that of the lower
-/// numbers. Memory grows with the different words of the text.
+/// Learns merges: repeatedly makes a token of the most frequent pair of
+/// adjacent tokens within words. Of equally frequent pairs, it takes the one
+/// with the lower numbers. Memory grows with the number of distinct words.
 class VocabularyTrainer {
 public:
+  /// Counts the words of a text.
   void add(std::string_view text);
   int64_t differentWords() const { return int64_t(counts.size()); }
 
-  /// The 256 bytes (in GPT-2's order), merges until there are `size` tokens,
-  /// or no pair occurs twice, and endOfText, the last. Throws tessera::Error
-  /// for a size below 257 or above mostTokens.
+  /// Returns a vocabulary of at most `size` tokens: the 256 bytes in GPT-2's
+  /// order, the results of merges, and endOfText as the last. Has fewer
+  /// tokens if no pair occurs twice any more. Throws tessera::Error for a size
+  /// below 257 or above mostTokens.
   Vocabulary train(int64_t size) const;
 
 private:

@@ -1,4 +1,4 @@
-// trainer/tokenizer/WordSplitter.cpp - GPT-2's pattern under PCRE2.
+// trainer/tokenizer/WordSplitter.cpp - matches GPT-2's pattern with PCRE2.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/tokenizer/WordSplitter.h"
@@ -34,7 +34,7 @@ struct WordSplitter::Pattern {
       throw Error(
           fmt::format("libpcre2 refuses GPT-2's pattern: error {}", error),
           "install libpcre2-8-0 of Debian 12 (10.42), with Unicode");
-    // Without it matching is slower and gives the same.
+    // An error is ignored: without the JIT, matching is slower, but the same.
     pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
     match = pcre2_match_data_create(1, nullptr);
     context = pcre2_match_context_create(nullptr);
@@ -69,7 +69,7 @@ std::string_view WordSplitter::first(std::string_view text) {
     return text;
   }
   const PCRE2_SIZE *place = pcre2_get_ovector_pointer(p.match);
-  // Bytes that are not UTF-8 match nothing and precede the match.
+  // A match after text[0] follows bytes that are not UTF-8, which never match.
   return place[0] > 0 ? text.substr(0, place[0]) : text.substr(0, place[1]);
 }
 

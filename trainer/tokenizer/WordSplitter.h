@@ -1,5 +1,5 @@
-// trainer/tokenizer/WordSplitter.h - splits text into words, within which the
-// tokenizer merges.
+// trainer/tokenizer/WordSplitter.h - splits text into words. The tokenizer
+// merges bytes only within a word.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,23 +9,24 @@
 
 namespace tessera::trainer {
 
-/// GPT-2's pattern: contractions, then runs of letters, of digits or of other
-/// characters, each with one blank before it, then runs of white space. Letters
-/// and digits are those of Unicode. Bytes that are no UTF-8 are words of their
-/// own, so the words joined are always the text.
+/// Splits by GPT-2's pattern. A word is a contraction ('s, 'll), a run of
+/// letters, of digits or of other characters with an optional blank before it,
+/// or a run of white space. Letters and digits are defined by Unicode. Runs of
+/// bytes that are not UTF-8 are words, too: all words joined are the text.
 class WordSplitter {
 public:
   WordSplitter();
   ~WordSplitter();
   WordSplitter(WordSplitter &&) noexcept;
 
-  /// The word that text[0] begins; the text is not empty. The words of a text
-  /// cut at safeCut() are those of the whole.
+  /// Returns the word that starts at text[0]. The text must not be empty, and
+  /// its end must be the end of the document or a safeCut() of it: otherwise
+  /// the last word may be cut off.
   std::string_view first(std::string_view text);
 
-  /// The last place after which the words do not depend on what stands before,
-  /// nor those before on what follows: before white space behind a visible
-  /// ASCII character. 0: there is none.
+  /// Returns the last offset at which cutting the text does not change its
+  /// words: before a blank or newline that follows a visible ASCII character.
+  /// Returns 0 if no such offset exists.
   static size_t safeCut(std::string_view text);
 
 private:

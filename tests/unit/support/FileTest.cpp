@@ -45,6 +45,12 @@ TEST(File, MissingFilesAreErrorsWithAHint) {
     EXPECT_FALSE(error.hint.empty());
   }
   EXPECT_THROW(writeFile(folder.path() / "none" / "x", ""), Error);
+  try {
+    readFile(folder.path());
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.hint, "name a file inside the folder");
+  }
 }
 
 // /proc has nothing to sync, which is not an error; a folder that is not there

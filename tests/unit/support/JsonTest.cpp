@@ -19,6 +19,18 @@ static std::string messageOf(F &&function) {
   return "no error";
 }
 
+// The JSON library puts its own names before place and reason.
+TEST(JsonGlue, SyntaxErrorsHaveAPlaceAndAReason) {
+  EXPECT_EQ(messageOf([] { parseJson("[1,\n 2", "case.json"); }),
+            "case.json is not valid JSON at line 2, column 3: unexpected end "
+            "of input; expected ']'\nHINT: check it with a JSON validator");
+  const std::string bytes =
+      messageOf([] { parseJson(std::string_view("\0\0", 2), "case.json"); });
+  EXPECT_TRUE(bytes.starts_with("case.json is not valid JSON at line 1, "))
+      << bytes;
+  EXPECT_EQ(bytes.find("exception"), std::string::npos) << bytes;
+}
+
 TEST(JsonGlue, UnknownKeyNamesTheNearest) {
   Json value = {{"kernle", 1}};
   EXPECT_EQ(messageOf([&] { checkKeys(value, {"file", "kernel"}, "request"); }),

@@ -27,6 +27,7 @@ TEST(Names, Hint) {
   EXPECT_EQ(nearestNameHint("vesion", {"version"}, "verbs"),
             "did you mean `version`?");
   EXPECT_EQ(nearestNameHint("zebra", {"a", "b"}, "verbs"), "known verbs: a, b");
+  EXPECT_EQ(nearestNameHint("zebra", {}, "kernels"), "there are no kernels");
   const std::string hint =
       nearestNameHint("zebra", std::vector<std::string>(2000, "%r1"), "names");
   EXPECT_LT(hint.size(), 300u) << hint;

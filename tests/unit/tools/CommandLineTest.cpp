@@ -84,6 +84,59 @@ TEST_F(CommandLine, UnknownNamesGetTheNearest) {
   expectUsageError({"cache", "lst"}, "no verb `lst`", "did you mean `ls`?");
 }
 
+TEST_F(CommandLine, PathsThatAreNoKernelFileSayWhatTheyAre) {
+  const auto message = [&](const std::string &name) {
+    return run({"run", (folder.path() / name).string()}).errors;
+  };
+  const std::string base = folder.path().string() + "/";
+  fs::create_directory(folder.path() / "folder");
+  fs::create_symlink("gone.py", folder.path() / "link.py");
+  ASSERT_EQ(::mkfifo((folder.path() / "pipe.py").c_str(), 0600), 0);
+  EXPECT_NE(message("folder").find(base + "folder is a folder"),
+            std::string::npos);
+  EXPECT_NE(message("link.py").find("points to a file that does not exist"),
+            std::string::npos);
+  EXPECT_NE(message("pipe.py").find(base + "pipe.py is not a regular file"),
+            std::string::npos);
+  for (const char *name : {"ad.py", "add.PY", "add"})
+    EXPECT_NE(message(name).find("HINT: did you mean " + base + "add.py?"),
+              std::string::npos)
+        << message(name);
+}
+
+TEST_F(CommandLine, NumbersThatAreNotUsedOrDoNotFitAreRefused) {
+  const std::vector<std::string> launch = {
+      "run",        file(),  "--arg", "x=fp32[64]", "--arg",
+      "y=fp32[64]", "--arg", "n=64",  "--arg",      "B=64"};
+  const auto refused = [&](std::vector<std::string> more,
+                           const std::string &message) {
+    std::vector<std::string> all = launch;
+    all.insert(all.end(), more.begin(), more.end());
+    const CommandResult result = run(all);
+    EXPECT_NE(result.status.code, 0);
+    EXPECT_NE(result.errors.find(message), std::string::npos) << result.errors;
+  };
+  refused({"--grid", "1,,2"}, "is not a number");
+  refused({"--grid", "8,"}, "is not a number");
+  refused({"--grid", "1,2,3,4"}, "at most three numbers");
+  refused({"--grid", "1073741825"}, "more than 2^30");
+  refused({"--device", ""}, "the value is empty");
+  refused({"--input", ""}, "the value is empty");
+  refused({"--lengths", "100"}, "--lengths and --heads need a kernel with");
+  const CommandResult large =
+      run({"run", file(), "--grid", "1", "--arg", "x=fp32[1000000000000]",
+           "--arg", "y=fp32[64]", "--arg", "n=64"});
+  EXPECT_FALSE(large.timedOut);
+  EXPECT_NE(large.errors.find("does not fit the memory of this machine"),
+            std::string::npos)
+      << large.errors;
+  const CommandResult timeout =
+      run({"replay", folder.path().string(), "--timeout", "0"});
+  EXPECT_NE(timeout.errors.find("0 is not a number above 0"), std::string::npos)
+      << timeout.errors;
+  EXPECT_LT(timeout.errors.size(), 300u);
+}
+
 TEST_F(CommandLine, CompilesInstances) {
   CommandResult result =
       run({"compile", file(), "-i", "add_small", "--emit", "all", "-o", out()});

@@ -75,7 +75,13 @@ TEST(TuneGpus, AreFoundByNameAndTarget) {
     FAIL();
   } catch (const Error &error) {
     EXPECT_EQ(error.message, "no data of a GPU `a10`");
-    EXPECT_NE(error.hint.find("a100"), std::string::npos) << error.hint;
+    EXPECT_EQ(error.hint, "did you mean `a100`?");
+  }
+  try {
+    findGpu("sm_81");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.hint, "known GPUs: a100, a100-pcie, h100, h200");
   }
 }
 
