@@ -52,12 +52,15 @@ set(TESSERA_PYTHON ${TESSERA_DEPS}/venv/bin/python)
 # LibTorch from the pinned wheel, as imported targets: find_package(Torch) would
 # enable CUDA and try-compile with it.
 if(TESSERA_TORCH)
+  # -DTESSERA_TORCH_ROOT=$HOME/.local/share/tessera/torch-2.11/torch builds with another release.
   file(GLOB torch_root ${TESSERA_DEPS}/venv/lib/python3.*/site-packages/torch)
+  get_filename_component(TESSERA_WHEELS "${torch_root}" DIRECTORY)
+  set(TESSERA_TORCH_ROOT "${torch_root}" CACHE PATH "Folder of torch, which has include and lib")
+  set(torch_root ${TESSERA_TORCH_ROOT})
   if(NOT torch_root)
     message(FATAL_ERROR "no torch wheel under ${TESSERA_DEPS}/venv; run scripts/setup, "
                         "or configure with -DTESSERA_TORCH=OFF")
   endif()
-  set(TESSERA_TORCH_ROOT ${torch_root})
   file(STRINGS ${torch_root}/include/torch/headeronly/version.h numbers
        REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
   string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" TESSERA_TORCH_VERSION "${numbers}")

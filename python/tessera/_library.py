@@ -8,31 +8,45 @@ import os
 import stat
 from pathlib import Path
 
-TORCH = "2.15"  # the library is compiled against this release
+TORCH = "2.15"  # lib/ and bin/ are compiled against this release
 NAME = "libtessera_torch.so"
 
 
-def import_torch() -> None:
-    """Raises ImportError where torch is not there, or is another release."""
+def folder_of(release: str) -> str:
+    """The subfolder of lib/ that holds what is compiled against another release of torch: "torch-2.11"; "" for TORCH."""
+    return "" if release == TORCH else f"torch-{release}"
+
+
+def releases() -> list[str]:
+    """The releases of torch for which this package has a library, ascending."""
+    others = (Path(__file__).resolve().parent / "lib").glob(f"torch-*/{NAME}")
+    return sorted([TORCH, *(place.parent.name.removeprefix("torch-") for place in others)],
+                  key=lambda release: [int(part) for part in release.split(".") if part.isdigit()])
+
+
+def import_torch() -> str:
+    """Returns the release of torch, such as "2.15". Raises ImportError where torch is not there, or is a release without a library."""
     try:
         import torch
     except ImportError as error:
         raise ImportError(
             "tessera runs on torch, which this Python does not have\n"
             f"HINT: pip install 'torch=={TORCH}.*'") from error
-    if torch.__version__.split(".")[:2] != TORCH.split("."):
+    release = ".".join(torch.__version__.split(".")[:2])
+    if release not in releases():
         raise ImportError(
-            f"tessera is built for torch {TORCH}, and this Python has torch {torch.__version__}\n"
+            f"tessera is built for torch {' and '.join(releases())}, and this Python has torch {torch.__version__}\n"
             f"HINT: pip install 'torch=={TORCH}.*', or build tessera with the torch you have")
+    return release
 
 
-def path() -> Path:
+def path(release: str = TORCH) -> Path:
     """The library: what LIBTESSERA_TORCH names, else that of the installed
     package, else that of build/release of the checkout in which this package
     lies. Raises ImportError where there is none."""
     package = Path(__file__).resolve().parent
     named = os.environ.get("LIBTESSERA_TORCH", "")
-    places = [Path(named)] if named else [package / "lib" / NAME, package.parents[1] / "build/release/lib" / NAME]
+    places = [Path(named)] if named else [package / "lib" / folder_of(release) / NAME, package.parents[1] / "build/release/lib" / NAME]
     for place in places:
         if place.is_file():
             return place.resolve()
@@ -69,10 +83,10 @@ def require_trusted(library: Path) -> None:
 def load() -> Path:
     """Registers the ops of torch.ops.tessera and returns path(). Raises
     ImportError with what to do where that cannot be."""
-    import_torch()
+    release = import_torch()
     import torch
 
-    library = path()
+    library = path(release)
     if not hasattr(torch.ops.tessera, "launch"):  # else a program has loaded it
         require_trusted(library)
         try:

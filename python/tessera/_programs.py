@@ -7,17 +7,29 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 from typing import NoReturn
+
+from tessera._library import folder_of
+
+
+def _torch_release(folder: Path) -> str:
+    """"2.15" of an installed torch, without importing it, which takes seconds; "" if its version.py has no version."""
+    file = folder / "version.py"
+    found = re.search(r"^__version__ = '(\d+\.\d+)", file.read_text(encoding="utf-8"), re.M) if file.is_file() else None
+    return found[1] if found else ""
 
 
 def _become(name: str) -> NoReturn:
     package = Path(__file__).resolve().parent
     folders = [str(package / "lib")]
     torch = importlib.util.find_spec("torch")
+    other = ""
     if torch and torch.origin:
         folders.append(str(Path(torch.origin).parent / "lib"))
+        other = folder_of(_torch_release(Path(torch.origin).parent))
     # For tessera-parquet, which `tessera data` starts.
     pyarrow = importlib.util.find_spec("pyarrow")
     if pyarrow and pyarrow.origin:
@@ -26,6 +38,9 @@ def _become(name: str) -> NoReturn:
         folders.append(before)
     os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(folders)
     program = package / "bin" / name
+    # tessera-train is linked with torch: one for each release.
+    if other and (package / "lib" / other / name).is_file():
+        program = package / "lib" / other / name
     if not program.is_file():
         sys.exit(f"{name}: {program} is not there\n"
                  "HINT: it comes with the wheel; in a checkout, run build/release/bin/" + name)

@@ -16,4 +16,4 @@ def version() -> str:
         found = re.search(r"^project\(tessera VERSION (\S+)", project.read_text(encoding="utf-8"), re.MULTILINE)
         if found:
             return found[1]
-    return metadata.version("tessera")
+    return metadata.version("tessera-kernels")

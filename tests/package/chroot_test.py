@@ -87,5 +87,5 @@ class TestChroot:
         assert took < LONGEST
         assert "tessera" in inside("venv/bin/tessera --version")
         assert "tessera" in inside("venv/bin/tessera-train --help")
-        inside("venv/bin/python -m pip uninstall -y tessera", PYTHONPATH="/home/pip")
+        inside("venv/bin/python -m pip uninstall -y tessera-kernels", PYTHONPATH="/home/pip")
         assert set(site.rglob("*")) == before

@@ -25,7 +25,7 @@ import tessera
 import tessera.language as tl
 
 assert pathlib.Path(tessera.__file__).is_relative_to(sys.prefix), tessera.__file__
-assert tessera.__version__ == importlib.metadata.version("tessera"), tessera.__version__
+assert tessera.__version__ == importlib.metadata.version("tessera-kernels"), tessera.__version__
 
 
 @tessera.jit
@@ -72,7 +72,7 @@ class TestWheel:
         cls.environment["TESSERA_CACHE_DIR"] = str(cls.folder / "cache")
         cls.environment["TESSERA_LOG"] = "warning"  # without the lines of progress of a busy machine
         cls.printed = cls.run_program(sys.executable, ROOT / "scripts/wheel", os.environ["BUILD"], "--out",
-                                      cls.folder / "dist")
+                                      cls.folder / "dist", "--also", cls.older_build())
         [cls.wheel] = (cls.folder / "dist").iterdir()
         cls.venv = cls.folder / "venv"
         cls.run_program(sys.executable, "-m", "venv", "--without-pip", cls.venv)
@@ -82,6 +82,18 @@ class TestWheel:
         (cls.site / "existing_torch.pth").write_text(str(torch) + "\n")
         cls.before = files(cls.venv)
         cls.pip("install", "--no-index", "--no-deps", cls.wheel)
+
+    @classmethod
+    def older_build(cls):
+        """A folder like that of a build with torch 2.13. Its files are those of the real build: only their places are tested."""
+        older, torch = cls.folder / "older", cls.folder / "torch-2.13/torch"
+        older.mkdir()
+        torch.mkdir(parents=True)
+        (torch / "version.py").write_text("__version__ = '2.13.1+cpu'\n")
+        (older / "CMakeCache.txt").write_text(f"TESSERA_TORCH_ROOT:PATH={torch}\n")
+        for name in ("lib", "bin"):
+            (older / name).symlink_to(os.path.join(os.environ["BUILD"], name))
+        return older
 
     @classmethod
     def teardown_class(cls):
@@ -102,13 +114,13 @@ class TestWheel:
 
     def test_1_size_and_tag(self):
         assert self.wheel.stat().st_size < LIMIT
-        assert re.search(r"^tessera-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$", self.wheel.name)
+        assert re.search(r"^tessera_kernels-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$", self.wheel.name)
         assert re.search(r"MB  tessera/lib/compiler/libLLVM", self.printed)
         with zipfile.ZipFile(self.wheel) as wheel:
             [metadata] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
             text = wheel.read(metadata).decode()
             licences = [name for name in wheel.namelist() if "/licenses/" in name]
-        assert re.findall("^Requires-Dist: (.*)$", text, re.M) == ["torch==2.15.*", 'pyarrow==26.*; extra == "parquet"']
+        assert re.findall("^Requires-Dist: (.*)$", text, re.M) == ["torch>=2.13,!=2.14.*,<2.16", 'pyarrow==26.*; extra == "parquet"']
         assert "Requires-Python: >=3.11" in text
         for package in ("LICENSE", "NOTICE", "libllvm22.txt", "libmlir-22.txt"):
             assert package in [name.rsplit("/", 1)[1] for name in licences]
@@ -118,6 +130,23 @@ class TestWheel:
         program = self.folder / "program.py"
         program.write_text(PROGRAM)
         assert re.search(r"^compiled [2-9]\n$", self.run_program(self.venv / "bin/python", program))
+
+    def test_2_another_release_of_torch_has_its_own_library(self):
+        stub = self.folder / "stub"
+        stub.mkdir()
+        (stub / "torch.py").write_text("__version__ = '2.13.0'\n\n\nclass ops:\n    tessera = None\n\n    def load_library(path):\n"
+                                       "        raise SystemExit(path)\n")
+        for version, place in (("2.13.0", "lib/torch-2.13"), ("2.15.2", "lib")):
+            (stub / "torch.py").write_text(re.sub("'.*'", f"'{version}'", (stub / "torch.py").read_text()))
+            done = subprocess.run([self.venv / "bin/python", "-c", "import tessera"], text=True, capture_output=True, check=False,
+                                  env={**self.environment, "PYTHONPATH": str(stub)})
+            assert done.stderr == f"{self.site}/tessera/{place}/libtessera_torch.so\n"
+        (stub / "torch.py").write_text("__version__ = '2.14.0'\n")
+        done = subprocess.run([self.venv / "bin/python", "-c", "import tessera"], text=True, capture_output=True, check=False,
+                              env={**self.environment, "PYTHONPATH": str(stub)})
+        assert "tessera is built for torch 2.13 and 2.15, and this Python has torch 2.14.0\n" in done.stderr
+        for name in ("libtessera_torch.so", "tessera-train"):
+            assert (self.site / "tessera/lib/torch-2.13" / name).is_file()
 
     def outside(self, names_and_paths):
         """Of libraries those that neither lie in the package nor are promised."""
@@ -168,10 +197,10 @@ class TestWheel:
                                    [str(self.site / "tessera/lib"), os.path.join(os.path.dirname(self.torch), "lib")])})
         assert reader.is_file()
         assert alone.returncode == 1
-        assert "pip install 'tessera[parquet]'" in alone.stderr
+        assert "pip install 'tessera-kernels[parquet]'" in alone.stderr
 
     def test_5_uninstall_leaves_nothing(self):
         assert len(files(self.venv) - self.before) > 60
-        self.pip("uninstall", "-y", "tessera")
+        self.pip("uninstall", "-y", "tessera-kernels")
         assert files(self.venv) == self.before
         assert list(self.site.glob("tessera*")) == []

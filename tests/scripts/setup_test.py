@@ -47,13 +47,13 @@ class TestSetup:
     def teardown_class(cls):
         cls.temporary.cleanup()
 
-    def install(self, clone, wheel, deps="deps"):
-        lock = f"[debian]\n[train]\n{wheel}\n[full]\n[docs]\n"
+    def install(self, clone, wheel, deps="deps", level="train", section="train"):
+        lock = f"[debian]\n[{section}]\n{wheel}\n[full]\n[docs]\n"
         (self.folder / clone / "scripts/deps.lock").write_text(lock)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
         environment.update(TESSERA_DEPS=str(self.folder / deps), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(self.wheels),
                            PIP_CONFIG_FILE="/dev/null")
-        return subprocess.run([self.folder / clone / "scripts/setup", "train"], capture_output=True, text=True, timeout=300,
+        return subprocess.run([self.folder / clone / "scripts/setup", level], capture_output=True, text=True, timeout=300,
                               env=environment)
 
     def pinned(self, version):
@@ -77,6 +77,16 @@ class TestSetup:
         # An installation that was interrupted: pip writes INSTALLER at its end.
         next((self.folder / "deps/venv").glob("lib/python3*/site-packages/tiny_wheel-1.0.dist-info/INSTALLER")).unlink()
         assert "wheels for training" in self.install("a", self.pinned("1.0")).stdout
+
+    def test_an_older_release_has_a_folder_of_its_name(self):
+        for version in ("1.0", "2.0"):
+            done = self.install("a", self.pinned(version), "older", "torch", "torch-1.5")
+            assert done.returncode == 0, done.stderr
+            assert "torch 1.5 for a wheel that serves it" in done.stdout
+            [found] = (self.folder / "older/torch-1.5").glob("tiny_wheel-*.dist-info")
+            assert found.name == f"tiny_wheel-{version}.dist-info"
+        assert self.installed("older") == []
+        assert self.install("a", self.pinned("2.0"), "older", "torch", "torch-1.5").stdout == ""
 
     def test_other_files_than_the_lock_names(self):
         wrong = self.install("a", "Tiny.Wheel==2.0 --hash=sha256:" + "0" * 64)

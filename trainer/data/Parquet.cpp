@@ -29,7 +29,7 @@ constexpr size_t longestPiece = 1 << 20;
 constexpr int silenceSeconds = 300;
 
 const char *const installHint =
-    "pip install 'tessera[parquet]' beside the wheel; in a checkout "
+    "pip install 'tessera-kernels[parquet]' beside the wheel; in a checkout "
     "scripts/setup full, then scripts/build release tessera-parquet; or write "
     "the column as .jsonl";
 
