@@ -86,7 +86,7 @@ void addOptions(CLI::App &app, bench::Options &options) {
       ->check(CLI::Range(1, 1000000));
   app.add_option("--timeout", options.timeout,
                  "seconds after which a measurement on a GPU is stopped")
-      ->check(positiveNumber())
+      ->check(tessera::tools::positiveNumber())
       ->capture_default_str();
   app.add_option("--out", options.out,
                  "writes OUT.json; default: nothing is written");
