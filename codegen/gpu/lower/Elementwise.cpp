@@ -12,7 +12,6 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 
@@ -180,36 +179,6 @@ static bool isTileStart(arith::MulIOp product) {
              llvm::maxIntN(32);
 }
 
-// Returns a copy of the divisor that is opaque to LLVM. LLVM concludes from a
-// division that its divisor is not zero and folds later tests of the divisor.
-// PTX does not, and authors do not expect it (docs/numerics.md). The copy
-// limits the conclusion to the division. A division by zero remains one: the
-// simulator reports it if its result is used.
-static llvm::Value *divisorOf(Emitter &e, llvm::Value *divisor) {
-  const llvm::SimplifyQuery query(
-      e.b.GetInsertBlock()->getModule()->getDataLayout());
-  if (llvm::isKnownNonZero(divisor, query))
-    return divisor;
-  llvm::Type *type = divisor->getType();
-  // PTX has no registers of 8 bits.
-  const unsigned bits = std::max(16u, type->getIntegerBitWidth());
-  const std::string word = std::to_string(bits);
-  const char *constraint = bits == 64 ? "=l,l" : bits == 32 ? "=r,r" : "=h,h";
-  llvm::Value *wide = e.b.CreateSExt(divisor, e.b.getIntNTy(bits));
-  auto *copy = llvm::cast<llvm::CallInst>(
-      e.assembly("mov.b" + word + " $0, $1;", constraint, wide,
-                 e.b.getIntNTy(bits), MemoryUse::None));
-  copy->setDoesNotAccessMemory();
-  copy->setDoesNotThrow();
-  copy->addFnAttr(llvm::Attribute::WillReturn);
-  // The range tells LLVM what it knew of the divisor: quotients of non-negative
-  // numbers need no code for signs.
-  if (llvm::computeKnownBits(divisor, query).isNonNegative())
-    copy->addRangeRetAttr(llvm::ConstantRange(
-        llvm::APInt(bits, 0), llvm::APInt::getSignedMinValue(bits)));
-  return e.b.CreateTrunc(copy, type);
-}
-
 // The functions below emit one result register from one register of each
 // operand. They return null for operations that they do not handle.
 
@@ -223,16 +192,16 @@ static llvm::Value *applyInteger(Emitter &e, Operation *op, Operands in) {
                            /*HasNSW=*/isTileStart(product));
       })
       .Case([&](arith::DivSIOp) {
-        return b.CreateSDiv(in[0], divisorOf(e, in[1]));
+        return b.CreateSDiv(in[0], e.divisors.copyOf(e, in[1]));
       })
       .Case([&](arith::DivUIOp) {
-        return b.CreateUDiv(in[0], divisorOf(e, in[1]));
+        return b.CreateUDiv(in[0], e.divisors.copyOf(e, in[1]));
       })
       .Case([&](arith::RemSIOp) {
-        return b.CreateSRem(in[0], divisorOf(e, in[1]));
+        return b.CreateSRem(in[0], e.divisors.copyOf(e, in[1]));
       })
       .Case([&](arith::RemUIOp) {
-        return b.CreateURem(in[0], divisorOf(e, in[1]));
+        return b.CreateURem(in[0], e.divisors.copyOf(e, in[1]));
       })
       .Case([&](arith::AndIOp) { return b.CreateAnd(in[0], in[1]); })
       .Case([&](arith::OrIOp) { return b.CreateOr(in[0], in[1]); })

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "codegen/gpu/kernel/TileSizes.h"
+#include "codegen/gpu/lower/Divisors.h"
 #include "dialect/layout/LinearLayout.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -134,6 +135,7 @@ public:
   llvm::IRBuilder<> b;
   const GpuOptions &options;
   llvm::Function *function = nullptr;
+  Divisors divisors;
 
 private:
   void declare();

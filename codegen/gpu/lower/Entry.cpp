@@ -143,6 +143,7 @@ void Emitter::run() {
                 "this is a defect of tessera; please report it");
   emitBlock(kernel.getBody().front());
   b.CreateRetVoid();
+  divisors.finish(module.getDataLayout());
   debug.finalize();
 }
 

@@ -75,6 +75,42 @@ TEST(GpuDivision, AZeroDivisorIsStillZero) {
   }
 }
 
+// gcd(a, b) = gcd(b, a % b). A loop carries the divisor, whose values LLVM does
+// not know before the loop is complete.
+TEST(GpuDivision, AZeroDivisorThatALoopCarriesIsStillZero) {
+  const std::string step = "    %rest = arith.remsi %a, %b : i32\n"
+                           "    %live = arith.cmpi ne, %b, %c0 : i32\n"
+                           "    %t = arith.select %live, %rest, %c0 : i32\n"
+                           "    %s = arith.select %live, %b, %a : i32\n";
+  const std::string loops[] = {
+      "  %g:2 = scf.for %i = %c0 to %c40 step %c1 iter_args(%a = %x, %b = %y) "
+      "-> (i32, i32) : i32 {\n" +
+          step + "    scf.yield %s, %t : i32, i32\n  }\n",
+      "  %g:2 = scf.while (%a = %x, %b = %y) : (i32, i32) -> (i32, i32) {\n"
+      "    %more = arith.cmpi ne, %b, %c0 : i32\n"
+      "    scf.condition(%more) %a, %b : i32, i32\n  } do {\n"
+      "  ^bb0(%a: i32, %b: i32):\n" +
+          step + "    scf.yield %s, %t : i32, i32\n  }\n",
+      // The divisor is an expression of the carried value.
+      "  %g:2 = scf.for %i = %c0 to %c40 step %c1 iter_args(%a = %x, %h = %y) "
+      "-> (i32, i32) : i32 {\n    %b = arith.ori %h, %h : i32\n" +
+          step + "    scf.yield %s, %t : i32, i32\n  }\n"};
+  for (const std::string &loop : loops) {
+    GpuKernel kernel("func.func @k(%o: !tile.ptr<i32>, %x: i32, %y: i32) {\n"
+                     "  %c0 = arith.constant 0 : i32\n"
+                     "  %c1 = arith.constant 1 : i32\n"
+                     "  %c40 = arith.constant 40 : i32\n" +
+                     loop +
+                     "  tile.store %o, %g#0 : !tile.ptr<i32>, i32\n"
+                     "  return\n}\n");
+    std::vector<int32_t> o(1);
+    kernel.run({1}, {o, 252, 105});
+    EXPECT_EQ(o[0], 21) << loop;
+    kernel.run({1}, {o, 17, 0});
+    EXPECT_EQ(o[0], 17) << loop;
+  }
+}
+
 // By the constant zero: what follows happens all the same.
 TEST(GpuDivision, AConstantZero) {
   for (const char *op : {"divsi", "divui", "remsi", "remui"}) {
