@@ -85,7 +85,8 @@ void Cache::quarantine(const fs::path &path, const std::string &reason) {
   std::error_code error;
   const fs::path folder = root / "quarantine";
   fs::create_directory(folder, error);
-  // A second bad entry of the same key replaces the first.
+  // quarantine/ keeps one file per key: a later bad entry replaces an earlier
+  // one.
   fs::rename(path, folder / path.filename(), error);
   if (error)
     fs::remove(path, error);
