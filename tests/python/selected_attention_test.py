@@ -15,7 +15,7 @@ torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 torch.use_deterministic_algorithms(True)
 ops = torch.ops.tessera
 
-SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
+ON_GPU = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 LIMITS = {torch.float32: 1e-5, torch.bfloat16: 1e-2}
 # Block numbers that are not valid. For some of them, number * length or (number + 1) * length of a block overflows int32 and wraps to a
 # position inside a valid block.
@@ -78,14 +78,14 @@ class Case:
         live = torch.isfinite(lse)
         return (o * weight.to(o.dtype)).sum() + (lse[live] * other[live].to(lse.dtype)).sum()
 
-    def check(self, what=None):
-        what = what or self.__dict__.get("name")
+    def check(self, label=None):
+        """Compares two calls bit by bit, and one with the reference; returns its results. label: printed on failure."""
         results = []
         for _ in range(2):                       # both runs must give the same bits
             o, lse = self.call()
             results.append((o, lse, *torch.autograd.grad(self.loss(o, lse), list(self.x.values()))))
         for name, a, b in zip(("o", "lse", *self.x), *results):
-            assert torch.equal(a, b), (what, name, "two runs differ")
+            assert torch.equal(a, b), (label, name, "two runs differ")
         (wo, wl), leaves = self.want()
         loss = self.loss(wo, wl)
         gradients = torch.autograd.grad(loss, leaves, allow_unused=True) if loss.requires_grad else [None] * len(leaves)
@@ -93,9 +93,9 @@ class Case:
         assert (o.dtype, lse.dtype) == (self.dtype, torch.float32)
         for name, a, b in zip(("o", "lse", *("d" + n for n in self.x)), results[0], want):
             a, b = a.detach().double(), b.detach().double()
-            assert torch.equal(torch.isfinite(a), torch.isfinite(b)), (what, name, "what is finite differs")
+            assert torch.equal(torch.isfinite(a), torch.isfinite(b)), (label, name, "what is finite differs")
             error = close_enough(a, b, LIMITS[self.dtype])
-            assert error == "", (what, name, error)
+            assert error == "", (label, name, error)
         return results[0]
 
 
@@ -105,7 +105,7 @@ SCOPES = ("all", "key", "query")
 
 def some(cases):
     """All cases on the CPU; on other devices (simulated or real GPUs) some of them, because the simulator is slow."""
-    return cases[::max(len(cases) // 3, 1)] if SIMULATED else cases
+    return cases[::max(len(cases) // 3, 1)] if ON_GPU else cases
 
 
 @pytest.mark.parametrize("block,scope", some([(b, s) for b in BLOCKS for s in SCOPES]))
@@ -132,7 +132,7 @@ def test_groups(heads, key_heads, scope):
 
 @pytest.mark.parametrize("scope", some(SCOPES))
 @pytest.mark.parametrize("block", some((4, 16, 64)))
-def test_half_type(block, scope):
+def test_bfloat16(block, scope):
     Case(scope=scope, block=block, dtype=torch.bfloat16, window=5, sink=True, extra=(9, 2, 0, 4)).check()
 
 
@@ -205,8 +205,8 @@ def test_no_tokens():
     assert results[0].shape == (0, 4, 8) and results[1].shape == (4, 0)
 
 
-def test_order_and_repetition_change_nothing():
-    """What two rows name is the same set of keys, so they are the same rows."""
+def test_any_order_and_repetition():
+    """Lists that name the same blocks, in any order and with repetitions, give the reference's result."""
     for names in ([0, 0, 3], [3, 0, -1], [-1, 3, 0], [3, 3, 0], [0, 5, 3]):            # block 5 is after the query
         case = Case(lengths=(64,), scope="query")
         case.indices[:] = torch.tensor(names, dtype=torch.int32)

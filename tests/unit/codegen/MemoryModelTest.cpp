@@ -114,7 +114,7 @@ std::string describe(const MemoryBehavior &behavior) {
   return text;
 }
 
-TEST(MemoryModel, WhatEveryOperationDoes) {
+TEST(MemoryModel, DescribesEachOperation) {
   AnalysisText text(everything, types);
   std::map<std::string, std::string> found;
   text.module->walk([&](mlir::Operation *op) {
@@ -171,7 +171,7 @@ TEST(MemoryModel, EveryOperationOfTheDialectHasAnEntry) {
 // with them. Exceptions: a barrier also declares a read and `assume` a write,
 // so that passes do not move them, and a dot's read is declared by its
 // smem_load.
-TEST(MemoryModel, EntriesAgreeWithTheEffectsOfOds) {
+TEST(MemoryModel, AgreesWithDeclaredEffects) {
   AnalysisText text(everything, types);
   text.module->walk([&](mlir::Operation *op) {
     if (op->getName().getDialectNamespace() != "tile")
@@ -274,7 +274,7 @@ std::string loadBefore(const std::string &between) {
       .at(0);
 }
 
-TEST(MemoryModel, WhatADotReadsItself) {
+TEST(MemoryModel, DotExecutesLoadIfNothingIntervenes) {
   const std::string late = "shared r at-dot", now = "shared r";
   EXPECT_EQ(loadBefore(""), late);
   EXPECT_EQ(loadBefore("%y = tile.load %p : !tile.ptr<f32>"), late);
