@@ -108,7 +108,10 @@ public:
   size_t clear();
 
 private:
-  void quarantine(const std::filesystem::path &path, const std::string &reason);
+  // Moves a bad entry to quarantine/, or removes it if that fails, and warns.
+  // `consequence` ends the warning.
+  void quarantine(const std::filesystem::path &path, const std::string &reason,
+                  const char *consequence = "");
   void makeRoom(const std::filesystem::path &keep);
 
   std::filesystem::path root;
