@@ -48,8 +48,8 @@ protected:
   virtual void time(const std::vector<size_t> &which, int rounds) = 0;
   // True if no time is left for measurements.
   virtual bool over() const = 0;
-  // Returns a remark for the entry's reason: ", on a machine whose speed
-  // changed meanwhile".
+  // Returns a remark for the entry's reason: ", while the machine's speed
+  // changed".
   virtual std::string remark() const { return ""; }
 
 private:

@@ -69,7 +69,7 @@ private:
     return trials.interrupted() || Clock::now() >= deadline;
   }
   std::string remark() const override {
-    return trials.drifted ? ", on a machine whose speed changed meanwhile" : "";
+    return trials.drifted ? ", while the machine's speed changed" : "";
   }
 
   Job &job;

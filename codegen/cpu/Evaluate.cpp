@@ -70,7 +70,7 @@ Lanes Emitter::expression(Value value, const Index &index) {
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constantOp.getValue());
     if (!dense || !dense.isSplat())
-      unsupported(op, "a constant of this form");
+      unsupported(op, "a constant tensor whose elements differ");
     lanesOut = Lanes::uniform(constant(dense.getSplatValue<Attribute>(),
                                        tile::elementType(value.getType())));
   } else if (auto range = dyn_cast<tile::RangeOp>(op)) {

@@ -164,7 +164,7 @@ private:
       });
       if (met != state.pending.end()) {
         LDBG() << "barrier before " << op->getName() << " at " << op->getLoc()
-               << ", which may meet " << met->first->getName() << " at "
+               << " to order it after " << met->first->getName() << " at "
                << met->first->getLoc();
         OpBuilder builder(op);
         tile::BarrierOp::create(builder, op->getLoc());
