@@ -61,7 +61,7 @@ Lanes Emitter::evaluate(Value value, const Index &index) {
 
 Lanes Emitter::expression(Value value, const Index &index) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op) // An argument of a loop's body, which has a buffer.
     return evaluate(value, index);
   Location outer = loc;
   loc = op->getLoc();

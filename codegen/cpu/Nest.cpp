@@ -40,6 +40,7 @@ namespace {
 // neighbours. A load or a buffer that is broadcast along a dimension of the
 // nest has no vote. In a nest of rows and columns, a row is one vector along
 // the columns and one scalar along the rows; both are cheap.
+// Weights: the pointers of a store 6, of a load 4, and a buffer 1.
 class LaneVotes {
 public:
   LaneVotes(const Plan &plan, ArrayRef<int64_t> shape)

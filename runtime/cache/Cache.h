@@ -87,7 +87,8 @@ public:
   // read all of it.
   bool store(const Sha256Digest &key, const Artifact &artifact);
   // Returns the lock that a process holds while it compiles the key, so that
-  // two processes do not compile the same kernel.
+  // two processes do not compile the same kernel. If the lock is unavailable,
+  // returns an unlocked object, and both may compile it.
   FileLock lock(const Sha256Digest &key);
 
   uint64_t badEntries() const { return bad; }

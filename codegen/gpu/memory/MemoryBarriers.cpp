@@ -233,6 +233,7 @@ struct MemoryBarriersPass
 
   // Returns true if it inserted barriers between global accesses. An operation
   // with scratch may then need no barrier, so the caller repeats the traversal.
+  // This terminates, because an access directly after a barrier needs none.
   static bool insertBarriers(func::FuncOp function) {
     BarrierInsertion insertion;
     State state;
