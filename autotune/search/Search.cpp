@@ -28,8 +28,8 @@ namespace tessera::tune {
 
 namespace {
 
-// Searches the fastest configuration of one launch: compiles, checks and times
-// its candidates.
+// Searches for the fastest configuration of one launch: compiles, checks and
+// times its candidates.
 class JobSearch : public Contest {
 public:
   JobSearch(Job &job, Trials &trials, Clock::time_point deadline)
