@@ -73,7 +73,7 @@ def backward(q, k, v, do, lse, delta, dq, dk, dv, sink, dsink, learned, dlearned
     backward_kv. Heads have one slice: DT is 0.
     """
     BT: tl.constexpr = size.BM // size.G
-    tl.static_assert(BT > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
     tl.static_assert(size.DT == 0, "the backward pass in one pass takes heads of one slice")
     part = tl.program_id(2)
     start = tl.load(CU + tl.program_id(1))

@@ -90,7 +90,7 @@ def store_gradients(dk, dv, first, group, sums, scale, live, SKIP: tl.constexpr,
 def backward_kv(q, k, v, do, lse, delta, dk, dv, sink, learned, CU, nseq, scale, pattern, size, SPLIT: tl.constexpr):
     """dk and dv of one tile of keys; visits the queries that may attend to them, all heads of the group. The program ids are the
     key/value head and the tile of keys."""
-    tl.static_assert(size.BM // size.G > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     sequence, start, length, n = find_tile(CU, nseq, tl.program_id(1), size.BN)      # early keys, which most tokens see, first
     group = tl.program_id(0).to(tl.int64)
     if n >= length:

@@ -165,7 +165,7 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
                ACCUMULATE: tl.constexpr = 0, KEYS=None):
     """dq of one tile of queries; visits the keys that the forward pass visits. dsink and dlearned [T, H*G] receive the gradients of
     sink and learned, and are None where those are. With ACCUMULATE the gradient is added to what dq contains."""
-    tl.static_assert(size.BM // size.G > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     sequence, start, length, first = find_tile(CU, nseq, number, size.BM // size.G)
     if first >= length:

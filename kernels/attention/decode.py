@@ -22,7 +22,7 @@ def decode(q, k, v, o, strides, sink, learned, begin, end, scale, pattern, size)
     strides are those between sequences of q, k, v and o. sink and learned [H*G] are as in kernels/attention/forward.py, with a token
     stride of 0. Keys outside of pattern.keys are not read.
     """
-    tl.static_assert(size.BM // size.G > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     first = begin + tl.program_id(0) * (size.BM // size.G)
     tile = query_tile(0 - begin, end, first, tl.program_id(1).to(tl.int64), begin * 0, end, size.G, size.BM)
     # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.

@@ -45,7 +45,7 @@ def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLI
     exponentials, without the sink. A row without keys has o = 0 and lse = -inf. KEYS are prefix sums of the keys of each sequence, or None
     where the keys are the tokens.
     """
-    tl.static_assert(size.BM // size.G > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     sequence, start, length, first = find_tile(CU, nseq, number, size.BM // size.G)
     if first >= length:

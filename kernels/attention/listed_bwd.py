@@ -20,8 +20,8 @@ def backward_q_lists(q, k, v, LISTS, COUNTS, do, lse, delta, dq, sink, learned, 
     learned, which need the sink [T, H*G] where there is one."""
     STEPS: tl.constexpr = (LSEL + size.BN - 1) // size.BN
     BT: tl.constexpr = size.BM // size.G
-    tl.static_assert(BT > 0, "BM must be at least G: a tile holds all heads of a token")
-    tl.static_assert(BT <= 32, "BM // G must be at most 32: a list entry has one bit per token of a tile")
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     _, start, length, first = find_tile(CU, nseq, number, BT)
     group = tl.program_id(1).to(tl.int64)
@@ -58,7 +58,7 @@ def backward_kv_lists(q, k, v, do, lse, delta, PTR, INV, PART, dk, dv, learned, 
     """
     BT: tl.constexpr = size.BM // size.G
     STEPS: tl.constexpr = (LSEL + size.BN - 1) // size.BN
-    tl.static_assert(BT > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
     group = tl.program_id(0).to(tl.int64)
     chunk = tl.program_id(1) // STEPS                       # of all lists
     block, entry0, listed, r0 = find_tile(PTR + group * (nblk + 1), nblk, chunk, CHUNK)

@@ -30,8 +30,8 @@ def forward_lists(q, k, v, LISTS, COUNTS, o, lse, learned, CU, nseq, scale, patt
     that the pattern's score reads, or is None. Grid: (tiles of tokens, lists)."""
     STEPS: tl.constexpr = (LSEL + size.BN - 1) // size.BN   # of a block
     BT: tl.constexpr = size.BM // size.G                    # whole tokens; the last BM % G rows of a tile are idle
-    tl.static_assert(BT > 0, "BM must be at least G: a tile holds all heads of a token")
-    tl.static_assert(BT <= 32, "BM // G must be at most 32: a list entry has one bit per token of a tile")
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     _, start, length, first = find_tile(CU, nseq, number, BT)
     group = tl.program_id(1).to(tl.int64)

@@ -51,7 +51,7 @@ def cmp_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, PA
     and dv; several write fp32 sums without scale to PART [Tc, Hkv, parts, D + E], which cmp_bwd_sum adds. With parts = 1 PART is any fp32
     tensor.
     """
-    tl.static_assert(BM // G > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     b, cmp_start, count, n = find_tile(CU_CMP, nseq, tl.program_id(1) // parts, BN)     # early keys, which most tokens see, first
     part = tl.program_id(1) % parts
     group = tl.program_id(0).to(tl.int64)

@@ -258,7 +258,7 @@ def cmp_select_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, IDX, SCORES, S
     blocks that a compressed token overlaps.
     """
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
-    tl.static_assert(BT > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
     BTP: tl.constexpr = triton.next_power_of_2(BT)
     R: tl.constexpr = triton.next_power_of_2((LSEL + STRIDE - 1) // STRIDE)
     REACH: tl.constexpr = (LSEL - (STRIDE if LSEL % STRIDE == 0 else 1) + L - 1) // LSEL

@@ -54,7 +54,7 @@ def select_blocks_fwd(q: Rows, k: Rows, v: Rows, PTR, STARTS, INV, ACC, STATE, o
                       SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
     """Computes o and lse. ACC fp32 [lists, T, G, EP] must be zero before the launch, STATE fp32 [2, lists, T, G] -inf (maxima) and 0
     (totals). BT divides SPAN."""
-    tl.static_assert(BM // G > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     sequence, start, length, first = find_tile(CU, nseq, number, SPAN)
@@ -113,7 +113,7 @@ def select_blocks_bwd_dq(q: Rows, k: Rows, v: Rows, PTR, STARTS, INV, do: Rows, 
                          D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr,
                          BN: tl.constexpr, SHARE: tl.constexpr = 1, HIDDEN: tl.constexpr = 0, SUB: tl.constexpr = 0):
     """Adds to dq, fp32, block by block."""
-    tl.static_assert(BM // G > 0, "BM must be at least G: a tile holds all heads of a token")
+    tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     tl.static_assert(SPAN % BT == 0, "a program owns tiles of the inverse index")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
     sequence, start, length, first = find_tile(CU, nseq, number, SPAN)

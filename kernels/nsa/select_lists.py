@@ -36,7 +36,7 @@ def select_lists(IDX, LISTS, COUNTS, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.c
 
     Blocks that start after a token do not count for it, because it attends to none of their keys. Grid: (tiles(T, BT), Hkv).
     """
-    tl.static_assert(BT <= 32, "BT must be at most 32: a list entry has one bit per token of a tile")
+    tl.static_assert(BT <= 32, "a token has a bit in a word of 32")
     NONE: tl.constexpr = 2147483647
     tile = tl.program_id(0)
     _, start, length, t0 = find_tile(CU, nseq, tile, BT)
