@@ -231,7 +231,7 @@ struct KernelStats {
   uint64_t compiled = 0;        // by a worker, in this process
   uint64_t loaded = 0;          // read from the cache on disk
   uint64_t memoryHits = 0;      // launches of what was there already
-  uint64_t badCacheEntries = 0; // set aside and compiled again
+  uint64_t badCacheEntries = 0; // moved to quarantine/; compiled again
 };
 KernelStats kernelStats();
 

@@ -53,8 +53,10 @@ std::vector<size_t> Contest::timedOnes() const {
   return list;
 }
 
-// Compares round by round if both were timed in the same rounds, so that a
-// temporary slowdown of the machine affects both.
+// Compares the last measurements of both in pairs if each has at least three.
+// The measurements of a pair come from the same round, so that a temporary
+// slowdown of the machine affects both, unless one of the configurations was
+// dropped or the deadline ended a round.
 bool Contest::winsAgainst(size_t rival, size_t i) const {
   const Standing slow = at(rival), fast = at(i);
   if (const auto gain = turnGain(*slow.seconds, *fast.seconds))

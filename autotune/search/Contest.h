@@ -27,8 +27,8 @@ struct Standing {
 // is dropped, except for those within 8% of the best, and the rest is timed
 // longer. Then the default configuration, the best, and those within 5% of it
 // are timed alternately again, longer while the best and the second are close.
-// The first configuration is the kernel's default. It is never dropped, and
-// another one replaces it only if it was faster in three of four rounds.
+// The first configuration is the kernel's default. It is never dropped, and the
+// fastest replaces it only if it is clearly faster (winsAgainst).
 class Contest {
 public:
   virtual ~Contest() = default;
@@ -48,8 +48,8 @@ protected:
   virtual void time(const std::vector<size_t> &which, int rounds) = 0;
   // True if no time is left for measurements.
   virtual bool over() const = 0;
-  // Returns a remark for the entry's reason: ", on a machine whose speed
-  // changed meanwhile".
+  // Returns a remark for the entry's reason: ", while the machine's speed
+  // changed".
   virtual std::string remark() const { return ""; }
 
 private:
@@ -57,6 +57,11 @@ private:
   void compareFinalists();
   std::vector<size_t> timedOnes() const;
   std::vector<size_t> finalists() const;
+  // True if configuration `i` is clearly faster than `rival`: the median of
+  // (time of rival / time of i) over pairs of measurements, minus half of the
+  // interquartile range, exceeds 1. If one of them has fewer than three
+  // measurements in this run, the difference of the medians must exceed the
+  // larger interquartile range of the two.
   bool winsAgainst(size_t rival, size_t i) const;
   std::string why(size_t timed, size_t best, bool wins) const;
 };

@@ -17,8 +17,8 @@ struct Sample {
 };
 Sample sampleOf(std::vector<double> seconds); // at least one
 
-// Returns the ratio slow / fast over the rounds that both took part in last, or
-// nullopt for fewer than three rounds.
+// Returns the ratio slow / fast over pairs of the last measurements of both, or
+// nullopt if one has fewer than three. The lists must end with the same round.
 std::optional<Sample> turnGain(const std::vector<double> &slow,
                                const std::vector<double> &fast);
 

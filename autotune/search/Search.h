@@ -19,9 +19,10 @@ namespace tessera::tune {
 
 struct SearchOptions {
   std::chrono::seconds budget{120}; // of all launches together
-  // The table; entries are added to an existing one. Two more files are written
-  // to its folder: the times of configurations (timesFile()), and FILE.failed,
-  // with a case for each candidate that was excluded because its launch failed.
+  // The table; entries are added to an existing one. The search also writes the
+  // times of configurations (timesFile()) and FILE.failed, a folder with a case
+  // for each candidate that crashed, did not finish in time or gave wrong
+  // results.
   std::filesystem::path out;
   bool resume = false; // reuses known times
   DeviceModel device;
@@ -42,7 +43,9 @@ struct JobReport {
   std::vector<Excluded> excluded;
   bool drifted = false;
   double othersBusy = 0;
-  std::string error; // why `entry` is missing; empty: no time was left
+  // Why `entry` is missing. Empty if the default configuration was not timed:
+  // no time was left, the search was interrupted, or a measurement failed.
+  std::string error;
 };
 
 struct SearchResult {
@@ -52,10 +55,10 @@ struct SearchResult {
 };
 
 // Tunes all jobs. Each job gets an equal share of the remaining time. The
-// candidates with correct results compete (Contest.h). A candidate becomes the
-// entry only if it is faster than the kernel's default configuration in three
-// of four rounds. (For times of an earlier run: if the difference exceeds the
-// quartiles of both.) The table and the times are written after every job, and
+// candidates with correct results compete (Contest.h). The candidate with the
+// smallest median time becomes the entry if it is clearly faster than the
+// kernel's default configuration (Contest::winsAgainst); otherwise the default
+// configuration does. The table and the times are written after every job, and
 // when `interrupted` ends the search. Calls `done` with each report. Throws
 // Error if the files cannot be written.
 SearchResult search(std::vector<Job> &jobs, const SearchOptions &options,

@@ -27,7 +27,7 @@ struct Trial {
   cases::PreparedLaunch launch;
   std::string timesKey; // in Times
   State state = State::Waiting;
-  std::string problem; // of an excluded one
+  std::string problem; // why the trial is excluded
   bool known = false;  // from an earlier run; not run again
   double guess = 0;    // seconds of a launch, known after its first run
   std::vector<double> seconds;
@@ -45,20 +45,22 @@ public:
          std::function<void(const std::string &)> progress);
 
   std::vector<Trial> all;
-  bool drifted = false;  // the machine's speed changed during a measurement
-  double othersBusy = 0; // processors; maximum over the measurements
+  bool drifted = false; // the machine's speed changed during a measurement
+  // Processors that other processes used; maximum over the measurements.
+  double othersBusy = 0;
 
-  // Adopts the results of earlier runs.
+  // Gives the trials that are in `times` their results of earlier runs.
   void recall(const Times &times);
-  // Adds the results of this run.
+  // Adds the results of this run to `times`.
   void note(Times &times) const;
 
   // Compiles the waiting trials in parallel, until the deadline.
   void compile(Clock::time_point deadline);
-  // Checks the results of candidates, the most promising first. Each candidate
-  // runs in a process where a crash does not affect others. Excludes candidates
-  // that are wrong, crash or do not terminate. Throws Error if the kernel's
-  // default configuration fails.
+  // Checks the results of candidates, the most promising first (SearchSpace.h).
+  // They run in a child process, after the default configuration. A candidate
+  // that is wrong, crashes or does not terminate is excluded; after the latter
+  // two, a new process runs the others. Throws Error if the kernel's default
+  // configuration fails.
   void check(Clock::time_point deadline);
   // Times the trials alternately, `rounds` times each or until the deadline.
   void time(std::vector<size_t> which, int rounds, Clock::time_point deadline);
@@ -68,13 +70,14 @@ public:
 private:
   double limitOf(const Trial &trial) const;
   void exclude(Trial &trial, const std::string &why);
-  // Returns false if the process crashed or took too long; excludes the trial
-  // that it ran.
+  // Returns false if the child process crashed or took too long. Then excludes
+  // `current`, the trial that the process ran at that moment.
   bool endedWell(const Ended &ended, Trial &current);
   // Returns the indices of the trials that are compiled and not yet checked.
   std::vector<size_t> compiledOnes() const;
-  // Returns false if the process ended in a trial, which is excluded. The
-  // caller continues with the rest.
+  // Runs trials in one child process. Returns false if the process crashed or
+  // took too long. The trial that it ran is then excluded, and the caller
+  // continues with the rest.
   bool checkSome(const std::vector<size_t> &which, Clock::time_point deadline);
   bool timeSome(const std::vector<size_t> &which, int rounds,
                 Clock::time_point deadline, double &drift);

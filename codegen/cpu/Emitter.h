@@ -109,8 +109,9 @@ private:
                          mlir::Value value);
 
   // Evaluate.cpp: expressions.
+  /// Emits code that computes `value` at `index` or reads its buffer there.
   Lanes evaluate(mlir::Value value, const Index &index);
-  /// The expression itself, even if the value has a buffer.
+  /// The same, but emits the defining operation even if the value has a buffer.
   Lanes expression(mlir::Value value, const Index &index);
   Lanes evaluateElementwise(mlir::Operation *op, unsigned result,
                             const Index &index);

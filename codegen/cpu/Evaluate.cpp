@@ -1,6 +1,20 @@
-// codegen/cpu/Evaluate.cpp - evaluates expressions inside a loop nest.
+// codegen/cpu/Evaluate.cpp - emits code that computes elements of tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// `evaluate` emits the code that computes a tensor at one position of a loop
+// nest, for `width` neighbouring elements at once (Lanes.h). If the plan gives
+// the tensor a buffer, the code reads it. Otherwise `expression` evaluates the
+// operands of the defining operation and emits the operation. For a nest with 8
+// lanes that starts at element %i of
+//
+//     %r = tile.range 0, 64            Affine: %i + lane * 1, two scalars
+//     %p = tile.addptr %base, %r       Affine, in bytes: 4 * %i + lane * 4
+//     %x = tile.load %p                General: one contiguous vector load
+//     %y = arith.addf %x, %s           General: one vector addition
+//
+// of f32, in which the splats %base and %s are Uniform. The memo of the nest's
+// body ensures that equal values at equal positions are emitted once.
 #include "codegen/cpu/Emitter.h"
 
 #include "codegen/analysis/Stride.h"
@@ -14,8 +28,8 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
-// Returns the memo key of `value`. Equal constants have the same key even if
-// different operations define them.
+// Returns the part of a memo key for one index position. Positions that are
+// equal constants have the same key, even if different operations define them.
 static void *keyOf(Value value) {
   Attribute constant;
   if (matchPattern(value, m_Constant(&constant)))
@@ -47,7 +61,7 @@ Lanes Emitter::evaluate(Value value, const Index &index) {
 
 Lanes Emitter::expression(Value value, const Index &index) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op) // An argument of a loop's body, which has a buffer.
     return evaluate(value, index);
   Location outer = loc;
   loc = op->getLoc();
@@ -56,7 +70,7 @@ Lanes Emitter::expression(Value value, const Index &index) {
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constantOp.getValue());
     if (!dense || !dense.isSplat())
-      unsupported(op, "a constant of this form");
+      unsupported(op, "a constant tensor whose elements differ");
     lanesOut = Lanes::uniform(constant(dense.getSplatValue<Attribute>(),
                                        tile::elementType(value.getType())));
   } else if (auto range = dyn_cast<tile::RangeOp>(op)) {
@@ -112,8 +126,8 @@ Lanes Emitter::evaluateView(Operation *op, const Index &index) {
   return evaluate(source, inner);
 }
 
-// Reads the source's buffer. A reshape keeps the row-major order, so the linear
-// index is the result's.
+// Reads the source's buffer at the row-major index of the result's element: a
+// reshape does not change that index.
 Lanes Emitter::evaluateReshape(Operation *op, const Index &index) {
   Value source = op->getOperand(0);
   ArrayRef<int64_t> shape = tile::shapeOf(op->getResult(0).getType());
@@ -157,8 +171,9 @@ Lanes Emitter::evaluateJoin(tile::JoinOp op, const Index &index) {
   return result;
 }
 
-// Returns the indices modulo `size`, a power of two, as on a GPU. An index out
-// of range then does not read outside of the buffer.
+// Returns the indices modulo `size`, a power of two, so that no index is
+// outside of the buffer. The GPU back end does the same
+// (lower/rows/Gather.cpp).
 Value Emitter::insideOf(Value indices, int64_t size) {
   unsigned bits =
       getElementTypeOrSelf(indices.getType()).getIntOrFloatBitWidth();
@@ -204,10 +219,10 @@ Lanes Emitter::evaluateGather(tile::GatherOp op, const Index &index) {
   return Lanes::general(gathered);
 }
 
-// True if an affine value does not overflow between neighbouring lanes. If the
-// known bounds are narrower than the type, no operation that led to the value
-// wrapped. Otherwise an aligned, contiguous vector suffices, because the limits
-// of the type are multiples of every vector's width.
+// True if value + lane * stride does not overflow for the lanes of `index`, for
+// one of two reasons. AxisInfo bounds the value on one side, which it does only
+// if no operation wrapped. Or the lanes are `width` consecutive integers from a
+// multiple of `width` on: a wrap occurs only at such a multiple.
 bool Emitter::neverWraps(Value value, const Index &index) const {
   const AxisInfo info = axes.of(value);
   auto type = cast<IntegerType>(tile::elementType(value.getType()));
@@ -220,8 +235,9 @@ bool Emitter::neverWraps(Value value, const Index &index) const {
   return std::min(axis.contiguity, axis.divisibility) >= index.width;
 }
 
-// Applies an integer operation that keeps equal steps between lanes; returns
-// nullopt if `op` does not.
+// If `op` keeps the difference between neighbouring lanes constant, emits
+// scalar code for the base and the stride of its result. Returns nullopt
+// otherwise, and if an operand is General.
 std::optional<Lanes> Emitter::affine(Operation *op, ArrayRef<Lanes> in,
                                      const Index &index) {
   auto steps = [](const Lanes &value) { return value.kind == Lanes::Affine; };
@@ -267,8 +283,10 @@ std::optional<Lanes> Emitter::affine(Operation *op, ArrayRef<Lanes> in,
   return std::nullopt;
 }
 
-// Extends 32-bit offsets that may wrap between two lanes. Wrapping is rare, so
-// the lanes stay affine, and `exact` is true at run time if no lane wraps.
+// Returns 32-bit affine offsets that may wrap between two lanes as 64-bit
+// lanes. Wrapping is rare, so they stay affine. `exact` is computed at run
+// time: no lane wraps. The load or store branches on it and otherwise uses
+// `wrapped`.
 Lanes Emitter::mayWrap(const Lanes &offset, int64_t width) {
   Type word = b.getI64Type();
   auto extend = [&](Value value) -> Value {
@@ -276,7 +294,8 @@ Lanes Emitter::mayWrap(const Lanes &offset, int64_t width) {
   };
   Value first = extend(offset.value), stride = extend(offset.stride);
   Lanes result = Lanes::affine(first, stride);
-  // The last lane fits into 32 bits if last + 2^31 is less than 2^32.
+  // The first lane fits into 32 bits. The others are between it and the last,
+  // which fits if last + 2^31 < 2^32, unsigned.
   Value last = lanes.add(first, lanes.mul(stride, lanes.i64(width - 1)));
   result.exact =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
@@ -369,8 +388,8 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
                    : Lanes::general(lanes.vector(offset, index.width));
     return evaluateAddPtr(op, in[0], offset);
   }
-  // A pointer and the integer of its absolute address have the same lanes. A
-  // base stays with the pointer.
+  // A bitcast to a pointer does not change the lanes: an integer operand is an
+  // absolute address, and a pointer operand keeps its base.
   if (isa<tile::BitcastOp>(op) &&
       isa<tile::PtrType>(tile::elementType(op->getResult(0).getType())))
     return in[0];

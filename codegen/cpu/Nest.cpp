@@ -1,6 +1,20 @@
-// codegen/cpu/Nest.cpp - emits loop nests, and reads and writes buffers.
+// codegen/cpu/Nest.cpp - emits loop nests, and loads and stores of buffers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// A nest is one loop per dimension of a tensor. At most one dimension, the
+// lane, is vectorized: its loop advances by the vector width and is innermost.
+// A buffer is a row-major array in scratch memory (plan/Plan.h). With 8 lanes,
+// materialize(%y) of %y : 4x64xf32 emits
+//
+//     for i in 0 .. 4
+//       for j in 0 .. 64 step 8
+//         v = expression(%y, [i, j], lane = 1, width = 8)   // Evaluate.cpp
+//         store v at buffer + 64 * i + j
+//
+// If the loads of %y are contiguous along dimension 0 instead, vectors run
+// along i. Blocks of 4 x 4 elements are then transposed in registers and stored
+// along j (materializeTransposed).
 #include "codegen/cpu/Emitter.h"
 
 #include "codegen/analysis/Stride.h"
@@ -14,15 +28,19 @@ using namespace mlir;
 
 namespace tessera::codegen::cpu {
 
+// For all element types, vectors have as many lanes as 32-bit elements fit into
+// a register.
 int64_t Emitter::laneWidth(int64_t size) const {
   return std::min<int64_t>(size, options.vectorBits / 32);
 }
 
 namespace {
-// Counts votes for the dimensions along which the loads and stores of a nest
-// touch neighbouring addresses. A value that is broadcast along a dimension of
-// the nest, such as a column, has no vote: it is one vector along its own
-// dimension and one scalar along the other.
+// Counts votes for the dimension along which vectors should run. Loads, stores
+// and reads of buffers vote for the dimensions in which their addresses are
+// neighbours. A load or a buffer that is broadcast along a dimension of the
+// nest has no vote. In a nest of rows and columns, a row is one vector along
+// the columns and one scalar along the rows; both are cheap.
+// Weights: the pointers of a store 6, of a load 4, and a buffer 1.
 class LaneVotes {
 public:
   LaneVotes(const Plan &plan, ArrayRef<int64_t> shape)
@@ -46,7 +64,7 @@ private:
 
   const Plan &plan;
   SmallVector<int> votes;
-  int64_t rank; // dimensions of the nest above 1
+  int64_t rank; // number of dimensions of the nest whose size exceeds 1
 };
 } // namespace
 
@@ -62,7 +80,8 @@ void LaneVotes::add(Value value, SmallVector<int> dims, int depth) {
   if (!isa<RankedTensorType>(value.getType()) || depth > 24)
     return;
   if (plan.bufferOf(value) >= 0 && depth > 0) {
-    // Reading a buffer across its rows takes a load per lane.
+    // A read along another dimension than the last takes one load per lane, or
+    // two vector loads if the stride is 2.
     if (!dims.empty() && dims.back() >= 0 &&
         tile::shapeOf(value.getType()).back() > 1 && !isBroadcast(value, dims))
       votes[dims.back()] += 1;
@@ -111,8 +130,8 @@ int Emitter::chooseLane(ArrayRef<int64_t> shape, ArrayRef<Value> values,
   for (int d = int(shape.size()) - 1; d >= 0; --d)
     if (shape[d] > 1 && (best < 0 || votes.of(d) > votes.of(best)))
       best = d;
-  // Without a vote the fallback is better: a short dimension gives short
-  // vectors.
+  // Without votes, `best` is only the last dimension above size 1, so the
+  // caller's choice is used.
   if (best >= 0 && votes.of(best) == 0 && fallback >= 0 && shape[fallback] > 1)
     best = fallback;
   return best;
@@ -128,6 +147,7 @@ void Emitter::loop(int64_t size, int64_t step,
   auto op = scf::ForOp::create(b, loc, lower, upper, by);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.getBody());
+  // Values that the body computes do not dominate the code after the loop.
   auto saved = memo;
   body(op.getInductionVar());
   memo = std::move(saved);
@@ -173,6 +193,7 @@ void Emitter::nest(ArrayRef<int64_t> shape, int lane, int64_t width,
       self(self, depth + 1);
     });
   };
+  // The body computes values at other positions than the code around the nest.
   auto saved = std::move(memo);
   memo.clear();
   level(level, 0);
@@ -228,6 +249,9 @@ void Emitter::storeView(const View &view, Value address, Value value) {
   op.setNoaliasScopesAttr(otherScopes[view.slot]);
 }
 
+// Converts register values to the element type of the buffer: i1 becomes i8,
+// 16-bit floats their bits, operands of integer dots i32, and pointers
+// integers.
 Value Emitter::toStored(const View &view, Type element, Value value) {
   if (element.isInteger(1))
     return arith::ExtUIOp::create(b, loc, lanes.like(value, b.getI8Type()),
@@ -242,6 +266,7 @@ Value Emitter::toStored(const View &view, Type element, Value value) {
   return value;
 }
 
+// The inverse of toStored, except that pointers remain integers.
 Value Emitter::fromStored(const View &view, Type element, Value value) {
   if (element.isInteger(1))
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
@@ -341,8 +366,9 @@ void Emitter::transposeVectors(MutableArrayRef<Value> rows) {
   }
 }
 
-// Evaluates T x T blocks along the dimension that suits the expression,
-// transposes them in registers and writes them along the last dimension.
+// Computes blocks of width x width elements with vectors along `lane`,
+// transposes each block in registers, and stores it with vectors along the last
+// dimension.
 void Emitter::materializeTransposed(Value value, const View &view, int lane,
                                     int64_t width) {
   ArrayRef<int64_t> shape = tile::shapeOf(value.getType());

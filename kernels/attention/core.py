@@ -61,7 +61,7 @@ class Tile(NamedTuple):
     start: tl.tensor    # the sequence's first token in the packed tensors
     length: tl.tensor   # tokens of the sequence
     first: tl.tensor    # position of the tile's first token
-    group: tl.tensor    # key/value head, int64
+    group: tl.tensor    # key/value head, or the list of blocks if keys_of_list rebases the keys; int64
     t: tl.tensor        # [BM] position of each row's token
     row: tl.tensor      # [BM] head of each row inside the group, 0 .. G-1
     live: tl.tensor     # [BM] whether the row exists

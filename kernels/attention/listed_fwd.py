@@ -1,9 +1,17 @@
 # kernels/attention/listed_fwd.py - attention over selected blocks with the rule and the score of a pattern, forward.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Passes over the blocks that queries selected (NSA, equation 12), for the functions of a Pattern (kernels/attention/core.py). Their argument
-`extra` is (newest, bound, inputs): the first two are those of listed_mask, which the mask contains, and inputs are those of the pattern. LISTS
-and COUNTS as in select_lists.py. A query does not attend to the last HIDDEN keys up to its own position."""
+"""The functions in this file attend to the blocks that each query selected (NSA, equation 12). forward_lists visits, for a tile of BM // G
+tokens, every block that any of them selected. select_lists.py writes these blocks to LISTS [lists, tiles, BT * NSEL] and their number to
+COUNTS [lists, tiles]. For each block and row, `newest` is the last key that the row attends to, or -1 if its token did not select the
+block. For example, LSEL is 2, and the tokens at positions 6 and 7 selected the blocks 3, 1 and 3, 0:
+
+    block visited              0     1     3
+    newest of position 6      -1     6     6
+    newest of position 7       7    -1     7
+
+The functions of a Pattern (core.py) get `extra` = (newest, bound, pattern.inputs). The pattern's mask must include listed_mask, which reads
+newest and bound: a row attends to keys up to `newest` and before `bound`."""
 import triton
 import triton.language as tl
 from kernels.attention.backward_q import probabilities
@@ -17,8 +25,9 @@ from kernels.tiles import find_tile
 @triton.jit
 def forward_lists(q, k, v, LISTS, COUNTS, o, lse, learned, CU, nseq, scale, pattern, size, LSEL: tl.constexpr, NSEL: tl.constexpr,
                   SHARE: tl.constexpr, HIDDEN: tl.constexpr = 0):
-    """o and lse of one tile of (token, head) rows of one list; each block is loaded once for all rows. SHARE lists read the keys of one KV
-    head. learned [T, H*G] holds the numbers that the pattern's score reads, or is None."""
+    """Computes o and lse of one tile: BM // G tokens with the G heads of one list. Loads each block that any token of the tile selected once.
+    SHARE consecutive lists read one KV head. The query at position t attends to keys up to t - HIDDEN. learned [T, H*G] holds the numbers
+    that the pattern's score reads, or is None. Grid: (tiles of tokens, lists)."""
     STEPS: tl.constexpr = (LSEL + size.BN - 1) // size.BN   # of a block
     BT: tl.constexpr = size.BM // size.G                    # whole tokens; the last BM % G rows of a tile are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
@@ -33,6 +42,7 @@ def forward_lists(q, k, v, LISTS, COUNTS, o, lse, learned, CU, nseq, scale, patt
     value = load_row_values(learned, tile, size.G)[:, None] if learned is not None else 0.0
     state = no_keys(size)
     entry = group * tl.num_programs(0) + number
+    # If BN divides LSEL, a tile of keys does not extend past its block, so it needs no bound.
     for i in range(0, tl.load(COUNTS + entry) * STEPS):
         block, newest = list_entry(tl.load(LISTS + entry * (BT * NSEL) + i // STEPS), tile, HIDDEN)
         state = key_step((q1, q2, keys_of_list(k, group, SHARE), keys_of_list(v, group, SHARE), scale, value), state, tile,
@@ -44,8 +54,8 @@ def forward_lists(q, k, v, LISTS, COUNTS, o, lse, learned, CU, nseq, scale, patt
 
 @triton.jit
 def add_masses(mass, q1, q2, keys, tile, first, newest, scale, learned, total, pattern, size):
-    """mass [BM] plus the sums of exp(score - lse) over the keys first .. newest that each live row attends to; total [BM] is lse in units of
-    log 2."""
+    """Returns mass [BM] plus, for each live row, the sum of exp(score - lse) over its visible keys in first .. newest. total [BM] is
+    lse * log2(e)."""
     for n in range(first, newest + 1, size.BN):
         pos = n + tl.arange(0, size.BN)
         k1, k2 = load_key_slices(keys, tile.key0, tile.keys, n, tile.group, size)
@@ -57,8 +67,9 @@ def add_masses(mass, q1, q2, keys, tile, first, newest, scale, learned, total, p
 
 @triton.jit
 def masses_of_lists(q, k, lse, IDX, MASS, learned, CU, scale, T, nseq, pattern, size, LSEL: tl.constexpr, NSEL: tl.constexpr, SHARE: tl.constexpr):
-    """One token of one list of IDX [H, T, NSEL]: MASS, of the same shape, gets for each block the sum of exp(score - lse) over its visible keys
-    and the heads of the list, and 0 for a number that does not name a block up to the token's. A tile has BM rows, the heads of the list."""
+    """Writes MASS [H, T, NSEL] for one token and one list. MASS is the sum of exp(score - lse) over the visible keys of the block in IDX, of the
+    same shape, and over the heads of the list. It is 0 for a negative number and for a block after the token. A tile has BM rows, of which
+    the first G are the heads of the list. Grid: (T + B, lists)."""
     _, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     if t >= length:
         return

@@ -33,7 +33,7 @@ uint64_t defaultCacheLimit() {
 static void warnUnusable(const fs::path &folder, const std::string &reason,
                          const std::string &hint) {
   warnOnce("cache " + folder.string(),
-           "compiled kernels are not kept: " + reason + "; " + hint);
+           "compiled kernels are not cached on disk: " + reason + "; " + hint);
 }
 
 Cache::Cache(fs::path folder, uint64_t limit)
@@ -76,21 +76,26 @@ std::optional<Artifact> Cache::load(const Sha256Digest &key) {
   if (artifact)
     touchFile(path);
   else if (!reason.empty())
-    quarantine(path, reason);
+    quarantine(path, reason, "; compiling the kernel again");
   return artifact;
 }
 
-void Cache::quarantine(const fs::path &path, const std::string &reason) {
+void Cache::quarantine(const fs::path &path, const std::string &reason,
+                       const char *consequence) {
   ++bad;
   std::error_code error;
   const fs::path folder = root / "quarantine";
+  std::string done = "moved to " + folder.string();
   fs::create_directory(folder, error);
-  // A second bad entry of the same key replaces the first.
+  // quarantine/ keeps one file per key: a later bad entry replaces an earlier
+  // one.
   fs::rename(path, folder / path.filename(), error);
-  if (error)
+  if (error) {
     fs::remove(path, error);
-  logWarning("bad cache entry " + path.string() + " (" + reason +
-             ") set aside; the kernel is compiled again");
+    done = error ? "cannot be removed: " + error.message() : "removed";
+  }
+  logWarning("bad cache entry " + path.string() + " (" + reason + "): " + done +
+             consequence);
 }
 
 bool Cache::store(const Sha256Digest &key, const Artifact &artifact) {
@@ -101,8 +106,9 @@ bool Cache::store(const Sha256Digest &key, const Artifact &artifact) {
     if (maxBytes && bytes.size() > maxBytes) {
       warnOnce("cache limit " + root.string(),
                "a compiled kernel of " + bytesText(bytes.size()) +
-                   " is not kept: the cache may hold " + bytesText(maxBytes) +
-                   "; set TESSERA_CACHE_SIZE to more");
+                   " is not cached on disk: the limit of the cache is " +
+                   bytesText(maxBytes) +
+                   "; set TESSERA_CACHE_SIZE to a larger size");
       return false;
     }
     writeFile(entryPath(key), bytes);
@@ -112,8 +118,8 @@ bool Cache::store(const Sha256Digest &key, const Artifact &artifact) {
     return true;
   } catch (const Error &error) {
     warnOnce("cache store " + root.string(),
-             "a compiled kernel could not be kept: " + error.message + "; " +
-                 error.hint);
+             "cannot write a compiled kernel to " + root.string() + ": " +
+                 error.message + "; " + error.hint);
     return false;
   }
 }

@@ -44,7 +44,7 @@ struct CacheLeftovers {
 };
 
 struct PruneOptions {
-  // None: not asked for.
+  // nullopt: does not limit by this.
   std::optional<uint64_t> maxBytes; // entries and quarantine together
   std::optional<std::chrono::seconds> olderThan;
   // Keeps only entries made by the compiler with this build id.
@@ -54,29 +54,32 @@ struct PruneOptions {
 struct PruneResult {
   std::vector<CacheEntry> removed;
   uint64_t kept = 0, keptBytes = 0;
-  uint64_t leftovers = 0; // quarantined files, temporaries and locks that went
+  // Number of quarantined files, temporary files and locks removed.
+  uint64_t leftovers = 0;
 };
 
 // The cache of compiled kernels on disk. Safe for several threads and
-// processes. Never throws: if the cache fails, kernels are recompiled and the
-// run continues.
+// processes. Throws no Error: if the cache fails, the caller compiles the
+// kernel.
 //
 // A file's modification time records its last use. If the clock was set back,
 // times in the future are treated as now and are reset to now on disk.
 // Otherwise such an entry would never age.
 class Cache {
 public:
-  // Creates the folder. If the folder is not trusted or not usable for native
-  // code, warns once with the command that repairs it, and the cache stays
-  // unusable. `limit` bounds the bytes of entries and quarantine; 0: no limit.
+  // Creates the folder. If another user could change the folder, or this
+  // process cannot write to it, warns once with a remedy; the cache then loads
+  // and stores nothing. `limit` bounds the bytes of entries and quarantine; 0:
+  // no limit.
   explicit Cache(std::filesystem::path folder, uint64_t limit = 0);
 
   bool usable() const { return isUsable; }
   const std::filesystem::path &folder() const { return root; }
   uint64_t limit() const { return maxBytes; }
 
-  // Returns the entry of a key. Takes no lock. Moves a bad entry to quarantine/
-  // and counts it.
+  // Returns the artifact stored for `key` and marks its entry as used now.
+  // Returns nullopt if there is none, or only a bad one, which it moves to
+  // quarantine/ and counts. Takes no lock.
   std::optional<Artifact> load(const Sha256Digest &key);
   // Stores an entry and returns true if it was stored. Warns once about the
   // reason if not. To respect the limit, removes quarantined files first, then
@@ -84,7 +87,8 @@ public:
   // read all of it.
   bool store(const Sha256Digest &key, const Artifact &artifact);
   // Returns the lock that a process holds while it compiles the key, so that
-  // two processes do not compile the same kernel.
+  // two processes do not compile the same kernel. If the lock is unavailable,
+  // returns an unlocked object, and both may compile it.
   FileLock lock(const Sha256Digest &key);
 
   uint64_t badEntries() const { return bad; }
@@ -93,17 +97,22 @@ public:
   // Reads and checks every entry. Returns them sorted by kernel.
   std::vector<CacheEntry> list() const;
   CacheLeftovers leftovers() const;
-  // Checks every entry, moves bad entries to quarantine and returns them.
+  // Checks every entry, moves bad entries to quarantine/ and returns them. Here
+  // and in load(), removes an entry that it cannot move.
   std::vector<CacheEntry> verify();
-  // Removes the entries that `options` select. Also removes quarantined files,
-  // unused locks, and temporary files older than an hour.
+  // Removes the entries that `options` select and all bad entries. Also removes
+  // quarantined files, unused locks, and temporary files older than an hour.
+  // With `dryRun`, removes nothing and returns what it would remove.
   PruneResult prune(const PruneOptions &options);
-  // Removes entries, quarantined files, locks and temporary files. Returns the
-  // number of removed entries.
+  // Removes entries, quarantined files, unused locks and temporary files.
+  // Returns the number of removed entries.
   size_t clear();
 
 private:
-  void quarantine(const std::filesystem::path &path, const std::string &reason);
+  // Moves a bad entry to quarantine/, or removes it if that fails, and warns.
+  // `consequence` ends the warning.
+  void quarantine(const std::filesystem::path &path, const std::string &reason,
+                  const char *consequence = "");
   void makeRoom(const std::filesystem::path &keep);
 
   std::filesystem::path root;

@@ -29,8 +29,8 @@ protected:
     std::ofstream(entry(), std::ios::binary | std::ios::trunc) << bytes;
   }
 
-  // As a fresh process meets the entry: it is a miss, set aside, compiled
-  // again, and good afterwards.
+  // In a new process the entry is a miss. The process moves it to quarantine/,
+  // compiles the kernel again, and stores a good entry.
   void checkRecovery(const std::string &what) {
     testing::internal::CaptureStderr();
     CompileService service(settings());
@@ -41,6 +41,11 @@ protected:
     EXPECT_EQ(service.counters().loaded, 0u) << what;
     EXPECT_EQ(service.cache().badEntries(), 1u) << what;
     EXPECT_NE(log.find("bad cache entry"), std::string::npos) << log;
+    EXPECT_NE(log.find("): moved to " +
+                       (settings().cacheFolder / "quarantine").string() +
+                       "; compiling the kernel again"),
+              std::string::npos)
+        << log;
     EXPECT_TRUE(
         fs::exists(settings().cacheFolder / "quarantine" / entry().filename()))
         << what;
@@ -138,10 +143,15 @@ TEST_F(Damage, TheEntryOfAnotherKernel) {
 TEST_F(Damage, QuarantineThatCannotBeMade) {
   writeFile(settings().cacheFolder / "quarantine", "a file");
   write(good.substr(0, 50));
+  testing::internal::CaptureStderr();
   CompileService service(settings());
   attempt(service, "k", outcomes);
   countWork(service, outcomes);
+  const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(service.counters().compiled, 1u);
   EXPECT_EQ(readFile(entry()), good);
+  EXPECT_NE(log.find("): removed; compiling the kernel again"),
+            std::string::npos)
+      << log;
   outcomes.report("no quarantine to be had: the bad entry is removed");
 }

@@ -51,7 +51,7 @@ protected:
                                                              "build")));
   }
 
-  // The entry is set aside, and the kernel is compiled again.
+  // The entry moves to quarantine/, and the kernel is compiled again.
   void checkRefused(const std::string &reason) {
     testing::internal::CaptureStderr();
     CompileService service(settings());
@@ -141,7 +141,11 @@ TEST_F(Trusted, ListAndVerifyNameThem) {
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_TRUE(entries[0].bad);
   EXPECT_TRUE(holds(entries[0].reason, "is writable by others"));
+  testing::internal::CaptureStderr();
   EXPECT_EQ(cache.verify().size(), 1u);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(holds(log, "): moved to ")) << log;
+  EXPECT_FALSE(holds(log, "; compiling")) << log;
   EXPECT_FALSE(fs::exists(entry()));
 }
 

@@ -18,7 +18,7 @@ from outliers import close_enough
 from repository import ROOT
 
 FOLDER = pathlib.Path(__file__).parent / "for_triton"
-SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
+ON_GPU = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 sys.path.insert(0, str(FOLDER))
 sys.path.insert(1, str(ROOT / "kernels/tutorials"))
 with tessera.triton.installed():
@@ -41,16 +41,16 @@ class TestTutorials:
         torch.manual_seed(0)
 
     def test_vector_add(self):
-        size = 3000 if SIMULATED else 98432
+        size = 3000 if ON_GPU else 98432
         x, y = torch.rand(size), torch.rand(size)
         assert torch.equal(tutorials.add(x, y), x + y)
 
     def test_softmax(self):
-        x = torch.randn(7 if SIMULATED else 181, 78 if SIMULATED else 781)
+        x = torch.randn(7 if ON_GPU else 181, 78 if ON_GPU else 781)
         torch.testing.assert_close(tutorials.softmax(x), torch.softmax(x, 1))
 
     def test_matmul_with_autotune(self, subtests):
-        for dtype, limit in ((torch.float32, 2e-2 if SIMULATED else 1e-4), (torch.float16, 2e-2)):
+        for dtype, limit in ((torch.float32, 2e-2 if ON_GPU else 1e-4), (torch.float16, 2e-2)):
             for activation in ("", "leaky_relu"):
                 with subtests.test(dtype=dtype, activation=activation):
                     a, b = torch.randn(70, 50).to(dtype), torch.randn(50, 90).to(dtype)
@@ -95,7 +95,7 @@ class TestTutorials:
         a, b, c = torch.randn(40, 24), torch.randn(24, 56), torch.empty(40, 56)
         matmul.matmul[(4,)](a, b, c, 40, 56, 24, 24, 56, 56, BM=32, BN=32, BK=16, ROWS=2, LEAKY=1)
         want = torch.nn.functional.leaky_relu(a.double() @ b.double())
-        assert close_enough(c, want, 1e-2 if SIMULATED else 1e-5) == ""
+        assert close_enough(c, want, 1e-2 if ON_GPU else 1e-5) == ""
         x, w, bias = torch.randn(6, 100), torch.randn(100), torch.randn(100)
         y, mean, rstd = torch.empty(6, 100), torch.empty(6), torch.empty(6)
         layer_norm.layer_norm_fwd[(6,)](x, w, bias, y, mean, rstd, 100, 100, 1e-5, BLOCK=32)
@@ -125,7 +125,7 @@ class TestTutorials:
                 want = torch.nn.functional.leaky_relu(want, 0.01)
             assert ((c.double() - want).abs() / (want.abs() + 1)).max().item() < 2e-3
             assert compiled.metadata.num_warps == 4
-        if SIMULATED:
+        if ON_GPU:
             assert ".entry" in compiled.asm["ptx"]
         else:
             with pytest.raises(KeyError, match="no stage `ptx`"):

@@ -1,8 +1,9 @@
-# tests/python/selected_attention_test.py - tessera::selected_attention next to fp64: scopes, blocks, window, sink, second stream, hostile lists.
+# tests/python/selected_attention_test.py - compares tessera::selected_attention with an fp64 reference, for all options and for invalid lists.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs on each device and for the kernels of each (TESSERA_DEVICE, TESSERA_KERNELS_OF). torch.empty() gives NaN and the largest integers:
-a result that a kernel does not write, or computes from memory that was not written, differs."""
+"""CMake runs this file three times: the CPU's kernels on the CPU, the GPU's kernels compiled for the CPU (TESSERA_KERNELS_OF=gpu), and the
+GPU's kernels on the simulator (TESSERA_DEVICE). With deterministic algorithms, torch.empty() fills memory with NaN or the largest integer.
+An element that no kernel writes, or that is computed from memory that was not written, therefore differs from the reference."""
 import os
 
 import pytest
@@ -14,15 +15,17 @@ torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 torch.use_deterministic_algorithms(True)
 ops = torch.ops.tessera
 
-SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
+ON_GPU = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 LIMITS = {torch.float32: 1e-5, torch.bfloat16: 1e-2}
-# Times a block's length, or plus one, some of them are no int32 and wrap around to blocks that there are.
+# Block numbers that are not valid. For some of them, number * length or (number + 1) * length of a block overflows int32 and wraps to a
+# position inside a valid block.
 HOSTILE = torch.tensor([-1, -2, -2**26, -2**31, -2**31 + 1, 2**26, 2**27, 2**28, 2**29, 2**30, 2**31 - 1], dtype=torch.int64)
 NAMES = ("o", "lse", "dq", "dk", "dv", "dsink", "dextra_k", "dextra_v")
 
 
 def random_lists(shape, blocks, generator):
-    """int32 lists in any order with repeated blocks, blocks after the query and of the next sequence, and numbers that are no block."""
+    """Returns int32 lists in random order. They repeat blocks and contain blocks after the query, blocks of the next sequence and invalid
+    numbers."""
     some = torch.randint(-1, blocks + 3, shape, generator=generator)
     none = HOSTILE[torch.randint(len(HOSTILE), shape, generator=generator)]
     other = torch.rand(shape, generator=generator) < 0.25
@@ -75,14 +78,14 @@ class Case:
         live = torch.isfinite(lse)
         return (o * weight.to(o.dtype)).sum() + (lse[live] * other[live].to(lse.dtype)).sum()
 
-    def check(self, what=None):
-        what = what or self.__dict__.get("name")
+    def check(self, label=None):
+        """Compares two calls bit by bit, and one with the reference; returns its results. label: printed on failure."""
         results = []
-        for _ in range(2):                       # twice the same bits
+        for _ in range(2):                       # both runs must give the same bits
             o, lse = self.call()
             results.append((o, lse, *torch.autograd.grad(self.loss(o, lse), list(self.x.values()))))
         for name, a, b in zip(("o", "lse", *self.x), *results):
-            assert torch.equal(a, b), (what, name, "two runs differ")
+            assert torch.equal(a, b), (label, name, "two runs differ")
         (wo, wl), leaves = self.want()
         loss = self.loss(wo, wl)
         gradients = torch.autograd.grad(loss, leaves, allow_unused=True) if loss.requires_grad else [None] * len(leaves)
@@ -90,9 +93,9 @@ class Case:
         assert (o.dtype, lse.dtype) == (self.dtype, torch.float32)
         for name, a, b in zip(("o", "lse", *("d" + n for n in self.x)), results[0], want):
             a, b = a.detach().double(), b.detach().double()
-            assert torch.equal(torch.isfinite(a), torch.isfinite(b)), (what, name, "what is finite differs")
+            assert torch.equal(torch.isfinite(a), torch.isfinite(b)), (label, name, "what is finite differs")
             error = close_enough(a, b, LIMITS[self.dtype])
-            assert error == "", (what, name, error)
+            assert error == "", (label, name, error)
         return results[0]
 
 
@@ -101,8 +104,8 @@ SCOPES = ("all", "key", "query")
 
 
 def some(cases):
-    """All cases on a CPU; a part where kernels run on a simulated GPU."""
-    return cases[::max(len(cases) // 3, 1)] if SIMULATED else cases
+    """All cases on the CPU; on other devices (simulated or real GPUs) some of them, because the simulator is slow."""
+    return cases[::max(len(cases) // 3, 1)] if ON_GPU else cases
 
 
 @pytest.mark.parametrize("block,scope", some([(b, s) for b in BLOCKS for s in SCOPES]))
@@ -113,7 +116,7 @@ def test_scopes_and_blocks(block, scope):
 @pytest.mark.parametrize("block,count,window,scope", some([(1, 1, 0, "all"), (1, 40, 9, "query"), (2, 20, 0, "key"), (3, 40, 5, "query"),
                                                            (5, 9, 0, "all"), (8, 9, 3, "key"), (9, 3, 0, "query")]))
 def test_small_blocks(block, count, window, scope):
-    """Those of at most 8 tokens are gathered in super-blocks."""
+    """The op joins blocks of at most 8 tokens into super-blocks (kernels/attention/masks.py, picked_mask)."""
     Case(lengths=(50, 0, 1, 33), block=block, count=count, window=window, scope=scope, heads=6, size=24).check()
 
 
@@ -129,7 +132,7 @@ def test_groups(heads, key_heads, scope):
 
 @pytest.mark.parametrize("scope", some(SCOPES))
 @pytest.mark.parametrize("block", some((4, 16, 64)))
-def test_half_type(block, scope):
+def test_bfloat16(block, scope):
     Case(scope=scope, block=block, dtype=torch.bfloat16, window=5, sink=True, extra=(9, 2, 0, 4)).check()
 
 
@@ -143,13 +146,14 @@ def test_window_counts_a_key_once(window, block, scope):
 def test_sink(scope):
     case = Case(scope=scope, sink=True)
     with torch.no_grad():
-        case.x["sink"][0], case.x["sink"][1] = 30.0, -float("inf")      # most of the softmax; no part in it
+        case.x["sink"][0], case.x["sink"][1] = 30.0, -float("inf")      # head 0's sink has most of the probability, head 1's none
     case.check()
 
 
 @pytest.mark.parametrize("scope", some(SCOPES))
 def test_a_sink_of_infinity(scope):
-    """It takes all of the softmax, as 1e30 does in fp64, whose derivatives autograd knows: no key has a share, and no gradient is NaN."""
+    """A sink of +infinity has probability 1, so all keys have probability 0, and no gradient is NaN. The reference uses a sink of 1e30, for
+    which autograd gives finite gradients."""
     case = Case(scope=scope, sink=True, window=4, extra=(9, 2, 0, 4))
     with torch.no_grad():
         case.x["sink"][1] = float("inf")
@@ -175,7 +179,7 @@ def test_second_stream(window, sink, count):
 
 @pytest.mark.parametrize("extra,length,stride", some([((0, 0, 0, 0), 4, 3), ((9, 0, 1, 0), 1, 1), ((3, 0, 0, 2), 40, 1), ((5, 1, 1, 5), 8, 2**24)]))
 def test_keys_of_the_second_stream(extra, length, stride):
-    """None; fewer than the tokens could see; none visible; far apart."""
+    """The cases: no keys; fewer keys than the tokens could see; no visible key; keys that are far apart."""
     Case(extra=extra, extra_length=length, extra_stride=stride).check()
 
 
@@ -201,8 +205,8 @@ def test_no_tokens():
     assert results[0].shape == (0, 4, 8) and results[1].shape == (4, 0)
 
 
-def test_order_and_repetition_change_nothing():
-    """What two rows name is the same set of keys, so they are the same rows."""
+def test_any_order_and_repetition():
+    """Lists that name the same blocks, in any order and with repetitions, give the reference's result."""
     for names in ([0, 0, 3], [3, 0, -1], [-1, 3, 0], [3, 3, 0], [0, 5, 3]):            # block 5 is after the query
         case = Case(lengths=(64,), scope="query")
         case.indices[:] = torch.tensor(names, dtype=torch.int32)

@@ -1,10 +1,11 @@
-# tests/python/selected_contract_test.py - any list of blocks to the ops of the selected branch, next to fp64: forward, backward, decoding.
+# tests/python/selected_contract_test.py - compares the ops of the selected branch with an fp64 reference for any list of blocks: forward, backward, decoding.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Entries come in any order, a block that is named twice counts once, negative numbers and blocks after the query name no keys.
 
-Runs on each device and for the kernels of each (TESSERA_DEVICE, TESSERA_KERNELS_OF). torch.empty() gives NaN and the largest integers:
-a result that a kernel does not write, or computes from memory that was not written, differs.
+CMake runs this file three times: the CPU's kernels on the CPU, the GPU's kernels compiled for the CPU (TESSERA_KERNELS_OF=gpu), and the
+GPU's kernels on the simulator (TESSERA_DEVICE). With deterministic algorithms, torch.empty() fills memory with NaN or the largest integer.
+An element that no kernel writes, or that is computed from memory that was not written, therefore differs from the reference.
 """
 import os
 
@@ -18,7 +19,8 @@ ops = torch.ops.tessera
 
 # Kernels of a GPU take long to compile, and the simulator to run.
 ON_CPU = os.environ.get("TESSERA_DEVICE", "cpu") == "cpu" and os.environ.get("TESSERA_KERNELS_OF", "cpu") == "cpu"
-# Some of them times a block's length, or plus one, are no int32 and wrap around to blocks that there are.
+# Block numbers that are not valid. For some of them, number * length or (number + 1) * length of a block overflows int32 and wraps to a
+# position inside a valid block.
 NO_BLOCKS = torch.tensor([-1, -2, -2**26, -2**31, -2**31 + 1, 2**26, 2**27, 2**28, 2**29, 2**30, 2**31 - 1], dtype=torch.int64)
 HEADS, KEY_HEADS, SIZE, VALUE_SIZE = 4, 2, 16, 8
 

@@ -13,7 +13,7 @@ torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 torch.use_deterministic_algorithms(True)
 ops = torch.ops.tessera
 
-SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
+ON_GPU = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 LENGTHS = [0, 45, 1, 30]
 LIMITS = {torch.float32: 1e-5, torch.bfloat16: 1e-2}
 SOFTCAP = """
@@ -162,7 +162,7 @@ def test_the_functions(tmp_path, name):
 
 @pytest.mark.parametrize("scope", ("kv", "q"))
 @pytest.mark.parametrize("name", ("softcap", "near", "sink_alibi"))
-def test_half_type(tmp_path, name, scope):
+def test_bfloat16(tmp_path, name, scope):
     check(tmp_path, name, scope, dtype=torch.bfloat16)
 
 

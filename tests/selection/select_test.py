@@ -10,10 +10,10 @@ from selection_reference import Packed, check_list, heads_of, indexer_scores, po
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
-SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
-LENGTHS = [0, 37, 1, 24] if SIMULATED else [0, 70, 1, 133, 16]
+ON_GPU = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
+LENGTHS = [0, 37, 1, 24] if ON_GPU else [0, 70, 1, 133, 16]
 # fp32 products of a GPU round their factors to 10 bits.
-TOLERANCES = {torch.float32: 2e-2 if SIMULATED else 1e-4, torch.bfloat16: 1e-1}
+TOLERANCES = {torch.float32: 2e-2 if ON_GPU else 1e-4, torch.bfloat16: 1e-1}
 
 
 def random(*shape, dtype=torch.float32, seed=0):
@@ -127,7 +127,7 @@ def test_block_mass_is_the_mean_share_of_each_block(lists):
     indices = ops.pooled_select(q, k, p.cu, p.longest, 8, 4, lists=lists)
     lse, want = attention_lse(p, q, k, indices, 8)
     got = ops.block_mass(q, k, lse.float(), indices, p.cu, p.longest, 8)
-    assert torch.allclose(got.double(), want, atol=5e-3 if SIMULATED else 1e-5)
+    assert torch.allclose(got.double(), want, atol=5e-3 if ON_GPU else 1e-5)
     hostile = indices.clone()
     hostile[:, :, 1:] = torch.tensor([2**31 - 1, -(2**31), 10**6], dtype=torch.int32)
     assert ops.block_mass(q, k, lse.float(), hostile, p.cu, p.longest, 8)[:, :, 1:].count_nonzero() == 0

@@ -93,7 +93,7 @@ TEST_F(Skip, ANaNIsNoDeadEnd) {
   strict.push_back("train.skip_budget=0");
   const CommandResult stopped = run("nan", strict);
   expectRefused(stopped, "is not finite at step 16");
-  EXPECT_NE(stopped.errors.find("train.skip_budget (0) is spent"),
+  EXPECT_NE(stopped.errors.find("exceed train.skip_budget (0)"),
             std::string::npos)
       << stopped.errors;
   EXPECT_NE(stopped.errors.find("the checkpoint of step 8"), std::string::npos);

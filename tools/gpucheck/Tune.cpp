@@ -173,7 +173,7 @@ private:
   }
   bool over() const override { return Clock::now() >= task.deadline; }
   std::string remark() const override {
-    return drifted() ? ", on a GPU whose speed changed meanwhile" : "";
+    return drifted() ? ", while the GPU's speed changed" : "";
   }
 
   void timeOnce(size_t i) {

@@ -239,9 +239,9 @@ void Run::skip(const std::string &fault, double loss, double norm) {
                             step, fault, loss, norm, gone, config.skipBudget,
                             guardWindow));
   if (budgetSpent(config, progress.updates))
-    stop(fmt::format("{} at step {} (loss {}, gradient norm {}), and "
-                     "train.skip_budget ({}) is spent",
-                     fault, step, loss, norm, config.skipBudget));
+    stop(fmt::format("{} at step {} (loss {}, gradient norm {}); the updates "
+                     "skipped in {} steps exceed train.skip_budget ({})",
+                     fault, step, loss, norm, guardWindow, config.skipBudget));
 }
 
 void Run::stop(const std::string &what) {

@@ -2,16 +2,23 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A forward traversal carries the accesses since the last barrier: accesses of
-// global memory, and ranges of shared memory. The pass inserts a barrier before
-// an access that may touch the same element from another thread:
+// A kernel author writes one thread of control; a GPU runs many threads. The
+// pass traverses a function forward and keeps the accesses since the last
+// barrier: those of global memory, and ranges of shared memory. It inserts a
+// barrier before an access of global memory if another thread may have accessed
+// the same address since then and one of the two accesses writes. Before an
+// operation with scratch it inserts `barrier scratch`. A reduction, scan,
+// gather or histogram gets that barrier only if its scratch overlaps shared
+// memory that was accessed since the last barrier:
 //
-//     store p, x                        store p, x
-//     y = load q      // q = p + 1      barrier
-//     z = convert_layout y              y = load q
-//     w = convert_layout z              z = convert_layout y
-//                                       barrier scratch  // same scratch memory
-//                                       w = convert_layout z
+//     before                     after
+//     store p, x                 store p, x
+//     y = load q  // q = p + 1   barrier          // y has elements of x
+//     z = convert_layout y       y = load q
+//     r = reduce z               barrier scratch  // always
+//                                z = convert_layout y
+//                                barrier scratch  // r's scratch overlaps z's
+//                                r = reduce z
 #include "codegen/analysis/DistinctElements.h"
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/LoopSteps.h"
@@ -47,8 +54,8 @@ struct Pending {
   MemoryAccess access;
   // Release and acquire semantics with respect to other blocks (programs).
   bool releases = false, acquires = false;
-  // True if the pointer's SSA value still has the value that the access used:
-  // no loop that computes it has started another iteration since.
+  // True if the pointer operand still denotes the same addresses as at the
+  // access: no loop whose body defines it has started another iteration since.
   bool current = true;
 };
 
@@ -75,7 +82,8 @@ struct State {
   }
 };
 
-// True if the layout gives an element to several threads, or has no layout.
+// True if several threads hold an element of the type, or if the type has no
+// layout.
 bool isReplicated(Type type) {
   tile::LinearAttr attr = tile::layoutOf(type);
   if (!attr)
@@ -93,6 +101,8 @@ SharedPart partOf(const MemoryAccess &access) {
       .value_or(SharedPart(0, std::numeric_limits<int64_t>::max()));
 }
 
+// True for `tile.barrier scratch`, a mark for the next operation: the lowering
+// of that operation emits a barrier before its first write to scratch.
 bool isBeforeScratch(Operation *op) {
   auto barrier = dyn_cast_or_null<tile::BarrierOp>(op);
   return barrier && barrier.getScratch();
@@ -101,25 +111,27 @@ bool isBeforeScratch(Operation *op) {
 class BarrierInsertion : public ForwardWalk<State> {
 public:
   bool inserted = false;
-  // Operations with scratch, and whether each needs a barrier before it, from
-  // its last visit.
+  // For each operation with scratch: whether its last visit found that it needs
+  // a barrier.
   llvm::MapVector<Operation *, bool> waiting;
 
 private:
   bool needsBarrier(const Pending &before, const Pending &next) {
     const MemoryAccess &a = before.access, &b = next.access;
-    // Thread 0 does both.
+    // Thread 0 executes all stores and atomics of a single address, in their
+    // order.
     if (a.isScalar() && b.isScalar() && a.writes && b.writes)
       return false;
-    // A release publishes the accesses of all threads, so all must have done
-    // theirs. After an acquire, all threads must see what was published.
+    // A release publishes the accesses of all threads, so all of these must be
+    // complete. After an acquire, all threads must see what was published.
     if (next.releases || before.acquires)
       return true;
     if ((!a.writes && !b.writes) || a.commutesWith(b))
       return false;
     if (!origins.mayAlias(a.through, b.through))
       return false;
-    // A store of another iteration writes another tile.
+    // The same operation in another iteration accesses other addresses if each
+    // loop advances the tile by at least its size (LoopSteps.h).
     if (before.op == next.op && !b.atomic && b.through &&
         iterationsStayApart(next.op, b.through))
       return false;
@@ -141,6 +153,8 @@ private:
 
   void visit(Operation *op, State &state) final {
     MemoryBehavior behavior = memoryBehaviorOf(op);
+    // A `tile.barrier scratch` belongs to the next operation, which resets the
+    // state below.
     if (behavior.isBarrier && !isBeforeScratch(op))
       state = {};
     if (auto access = behavior.accessOf(MemorySpace::Global)) {
@@ -150,7 +164,7 @@ private:
       });
       if (met != state.pending.end()) {
         LDBG() << "barrier before " << op->getName() << " at " << op->getLoc()
-               << ", which may meet " << met->first->getName() << " at "
+               << " to order it after " << met->first->getName() << " at "
                << met->first->getLoc();
         OpBuilder builder(op);
         tile::BarrierOp::create(builder, op->getLoc());
@@ -162,16 +176,19 @@ private:
     if (scratch && !isa<tile::SmemAllocOp>(op)) {
       waiting[op] =
           behavior.scratch != ScratchUse::MayOmitFirst || state.meets(*scratch);
-      // The barriers of the operation order all accesses before it.
+      // The lowering of the operation contains a barrier after all earlier
+      // accesses.
       state = {};
       state.touched.insert(*scratch);
     }
-    // An atomic with scratch is not added: its barriers come after the atomic.
-    // Other accesses stay pending.
+    // The barrier of an atomic with scratch also follows its access, which is
+    // therefore not pending. Accesses of other operations may come after their
+    // barrier, so they are.
     if (!scratch || !isAtomic(behavior))
       add(op, behavior, state);
-    // After the wait, the copies are complete for this thread only. Their
-    // pointers may have values of an earlier iteration.
+    // After the wait, a thread may read only what it copied itself, so the
+    // copies become accesses that other threads must wait for. A copy may be
+    // from an earlier iteration, so its pointer is not `current`.
     if (auto wait = dyn_cast<tile::AsyncWaitOp>(op))
       for (Operation *copy : awaitedCopies(wait))
         add(copy, memoryBehaviorOf(copy), state, /*current=*/false);
@@ -214,8 +231,9 @@ struct MemoryBarriersPass
         ;
   }
 
-  // Returns true if it inserted barriers between global accesses. Scratch may
-  // then need fewer barriers, so the caller starts another traversal.
+  // Returns true if it inserted barriers between global accesses. An operation
+  // with scratch may then need no barrier, so the caller repeats the traversal.
+  // This terminates, because an access directly after a barrier needs none.
   static bool insertBarriers(func::FuncOp function) {
     BarrierInsertion insertion;
     State state;

@@ -166,12 +166,13 @@ def AllocateSharedPass : GpuPass<"tessera-allocate-shared"> {
 }
 
 def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
-  let summary = "Put barriers between accesses of a program that may meet";
+  let summary = "Insert barriers between conflicting accesses of a program";
   let description = [{
-    A program is one thread of control to its author, but many threads on a GPU:
-    what one of them has stored another may load too early. A `tile.barrier`
-    comes before every access of global memory that may meet an earlier one,
-    since the last barrier, of another thread:
+    A program is one thread of control to its author, but many threads on a GPU.
+    Without barriers, a thread could load an element before another thread has
+    stored it. The pass inserts a `tile.barrier` before every access of global
+    memory that may conflict with an access of another thread since the last
+    barrier:
 
     - two accesses through one pointer argument of which one writes (a store or
       an atomic), unless both go through the same pointers in the same layout
@@ -183,19 +184,20 @@ def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
     - any access after an atomic that acquires and whose old element is used:
       every thread must see what the atomic has learned.
 
-    Thread 0 does all stores and atomics of a single address, so that two of
+    Thread 0 executes all stores and atomics of a single address, so that two of
     them need no barrier.
 
-    Different arguments are taken to be different memory. Stores of one statement
-    in different iterations write different places if each loop moves the tile
-    past itself: by a constant of at least its size, or by a number that is not
-    constant.
+    Different arguments are assumed to point to different memory. The stores of
+    one statement in different iterations are assumed to write different
+    addresses if each loop advances the tile by a constant of at least its size,
+    or by a number that is not constant.
 
-    A `tile.barrier scratch` comes before an operation whose scratch lies where
-    another thread may still be: in a buffer or in scratch that was touched since
-    the last barrier, or that copies have filled which this thread alone waited
-    for. The barriers within an operation with scratch order all accesses before
-    it and behind it.
+    A `tile.barrier scratch` precedes every operation with scratch. Reductions,
+    scans, gathers and histograms omit it if their scratch overlaps no shared
+    memory that was accessed since the last barrier. Copies for which only this
+    thread has waited count as accesses. An operation with scratch contains a
+    barrier after all earlier accesses, so later accesses need no other barrier
+    against those.
   }];
   let dependentDialects = ["::tessera::tile::TileDialect"];
 }

@@ -7,7 +7,7 @@
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
 
 // CHECK-NOT: tessera-allocate-shared
-// CHECK: [tessera-memory-barriers {{.*}}] barrier before tile.store at {{.*}}, which may meet tile.load at
+// CHECK: [tessera-memory-barriers {{.*}}] barrier before tile.store at {{.*}} to order it after tile.load at
 // CHECK: [tessera-memory-barriers {{.*}}] {{(no )?}}scratch barrier before tile.reduce at
 // CHECK-NOT: barrier
 // NONE-NOT: {{.}}

@@ -1,4 +1,5 @@
-// tests/unit/codegen/MemoryModelTest.cpp - every operation has its behavior.
+// tests/unit/codegen/MemoryModelTest.cpp - tests the memory behavior that
+// MemoryModel.cpp gives to each operation of the tile dialect.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/MemoryModel.h"
@@ -23,8 +24,9 @@ const char *types = R"(
 #t = #tile.shared<16x16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]>
 )";
 
-// Every operation of the dialect once; of the memory operations, with values
-// whose use matters.
+// Contains every operation of the dialect at least once. The results of atomics
+// have a use (`test.use`), because an atomic acquires only if its old element
+// is used. A dot reads one smem_load, so that its read is at the dot.
 const char *everything = R"(
   %pid = tile.program_id 0 : i32
   %np = tile.num_programs 0 : i32
@@ -112,7 +114,7 @@ std::string describe(const MemoryBehavior &behavior) {
   return text;
 }
 
-TEST(MemoryModel, WhatEveryOperationDoes) {
+TEST(MemoryModel, DescribesEachOperation) {
   AnalysisText text(everything, types);
   std::map<std::string, std::string> found;
   text.module->walk([&](mlir::Operation *op) {
@@ -148,7 +150,8 @@ TEST(MemoryModel, WhatEveryOperationDoes) {
   EXPECT_EQ(found, expected);
 }
 
-// A new operation of the dialect needs an entry and a place in this test.
+// A new operation of the dialect needs an entry in MemoryModel.cpp and a line
+// in `everything`.
 TEST(MemoryModel, EveryOperationOfTheDialectHasAnEntry) {
   AnalysisText text(everything, types);
   std::set<std::string> shown, registered;
@@ -164,8 +167,11 @@ TEST(MemoryModel, EveryOperationOfTheDialectHasAnEntry) {
   EXPECT_EQ(shown, registered);
 }
 
-// What ODS declares is what MLIR's own passes go by.
-TEST(MemoryModel, EntriesAgreeWithTheEffectsOfOds) {
+// MLIR's passes use the effects that ODS declares, so MemoryModel must agree
+// with them. Exceptions: a barrier also declares a read and `assume` a write,
+// so that passes do not move them, and a dot's read is declared by its
+// smem_load.
+TEST(MemoryModel, AgreesWithDeclaredEffects) {
   AnalysisText text(everything, types);
   text.module->walk([&](mlir::Operation *op) {
     if (op->getName().getDialectNamespace() != "tile")
@@ -175,12 +181,13 @@ TEST(MemoryModel, EntriesAgreeWithTheEffectsOfOds) {
     bool reads = false;
     for (const MemoryAccess &access : behavior.accesses)
       reads |= access.reads;
-    // A dot reads for the smem_load in front of it, which says so.
+    // ODS declares the read on the smem_load. The dot that executes this load
+    // declares none.
     const bool declaresRead = mlir::hasEffect<mlir::MemoryEffects::Read>(op);
     EXPECT_EQ(reads, mlir::isa<tile::DotOp>(op) ||
                          (declaresRead && !behavior.isBarrier))
         << name;
-    // assume has an effect only to keep its place.
+    // `assume` declares a write only so that passes do not move or delete it.
     const bool acts = behavior.writes() || behavior.isBarrier ||
                       behavior.async != AsyncRole::None;
     EXPECT_EQ(acts, mlir::hasEffect<mlir::MemoryEffects::Write>(op) &&
@@ -220,7 +227,10 @@ TEST(MemoryModel, OrderOfAtomicsAndVolatileLoads) {
             "global r acquires");
 }
 
-// Atomics of one kind and type whose old elements have no use.
+// Two atomics commute if both have the same kind, other than xchg, and the same
+// type, and neither old element is used. In the expected text, word i,
+// character j: the write i commutes with the write j, in the order a, b, d, e,
+// f, g, h, store.
 TEST(MemoryModel, AtomicsThatCommute) {
   AnalysisText text(R"(
   %ip = tile.bitcast %p : !tile.ptr<f32> -> !tile.ptr<i32>
@@ -251,7 +261,8 @@ TEST(MemoryModel, AtomicsThatCommute) {
                    "00000000 00000000 00000000 00000000 ");
 }
 
-// The smem_load in front of a dot, with `between` in between.
+// Returns the behavior of a smem_load that a dot uses, with the operations
+// `between` between the two.
 std::string loadBefore(const std::string &between) {
   return behaviors(R"(
   %s = tile.smem_alloc : !tile.smem<1 x 16x16xf16, #t>
@@ -263,7 +274,7 @@ std::string loadBefore(const std::string &between) {
       .at(0);
 }
 
-TEST(MemoryModel, WhatADotReadsItself) {
+TEST(MemoryModel, DotExecutesLoadIfNothingIntervenes) {
   const std::string late = "shared r at-dot", now = "shared r";
   EXPECT_EQ(loadBefore(""), late);
   EXPECT_EQ(loadBefore("%y = tile.load %p : !tile.ptr<f32>"), late);
@@ -273,7 +284,8 @@ TEST(MemoryModel, WhatADotReadsItself) {
                  "tensor<16x16xf16, #m>, tensor<16x16xf16, #m> -> "
                  "tensor<16x16xf32, #m>"),
       late);
-  // A barrier before scratch stands there only once places are known.
+  // `tile.barrier scratch` exists only after tessera-allocate-shared has
+  // assigned offsets. It does not prevent the dot from executing the load.
   EXPECT_EQ(loadBefore("tile.barrier scratch\n%y = tile.convert_layout %z "
                        "{tile.scratch = 0 : i64} : tensor<16x16xf32, #m> -> "
                        "tensor<16x16xf32, #m>"),
