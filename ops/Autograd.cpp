@@ -61,6 +61,7 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
                            "nsa_compressed_selection",
                            "decode_compressed",
                            "dense_attention_backward",
+                           "mlp_activation_backward",
                            "rms_norm_backward",
                            "residual_norm_backward",
                            "linear_cross_entropy_backward",

@@ -632,6 +632,21 @@ def test_double_backward_is_an_error():
         torch.autograd.grad(o.sum(), x, create_graph=True)
 
 
+def test_double_backward_of_each_op_is_an_error(subtests):
+    """Without a kernel of the key Autograd, the gradient of a backward op is a constant: double backward gives zeros, silently."""
+    names = sorted({name.split("::")[1].split(".")[0] for name in torch._C._dispatch_get_all_op_names() if name.startswith("tessera::")})
+    backward = [name for name in names if name.endswith("_backward")]
+    assert len(backward) > 10
+    for name in backward:
+        with subtests.test(name):
+            assert torch._C._dispatch_has_kernel_for_dispatch_key(f"tessera::{name}", "Autograd")
+    for kind in ("relu2", "silu", "swiglu"):
+        x, gate = leaves((5, 16), (5, 16))
+        given = (x, kind, gate) if kind == "swiglu" else (x, kind)
+        with pytest.raises(NotImplementedError, match="double backward"):
+            torch.autograd.grad(ops.mlp_activation(*given).sum(), x, create_graph=True)
+
+
 def test_errors_name_the_argument(subtests):
     cu = torch.tensor([0, 9], dtype=torch.int32)
     cmp = torch.tensor([0, 1], dtype=torch.int32)
