@@ -99,7 +99,9 @@ void checkSequences(const char *op, const at::Tensor &cuSeqlens,
                 "one sequence pass "
                 "[0, tokens]");
   checkNotNegative(op, "max_seqlen", maxSeqlen);
-  // Token offsets are 32 bits wide in the kernels.
+  // Positions and token offsets are 32 bits wide in the kernels.
+  TESSERA_CHECK(maxSeqlen <= 0x7fffffff, op, "max_seqlen is ", maxSeqlen,
+                " and must be at most 2^31 - 1; pass the longest length");
   TESSERA_CHECK(tokens <= 0x7fffffff, op, "there are ", tokens,
                 " tokens; one call takes at most 2^31 - 1");
   if (!cuSeqlens.device().is_cpu())

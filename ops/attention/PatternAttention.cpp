@@ -27,6 +27,8 @@ void checkLearned(const PatternCall &c, const std::vector<std::string> &names) {
                 "; pass [learned numbers, query heads] exactly if there are "
                 "any");
   if (c.learned)
+    checkFloating(opName, "learned", *c.learned);
+  if (c.learned)
     checkSymbolicShape(opName, "learned", *c.learned,
                        {int64_t(names.size()), c.q.sym_size(1)},
                        "[learned numbers of the pattern, query heads]");

@@ -38,6 +38,8 @@ struct Compressed {
 Compressed compressedRows(const PatternCall &c, const Selection &s) {
   static const auto op =
       findOp<Tensor(const Tensor &, int64_t, int64_t)>("compressed_offsets");
+  TESSERA_CHECK(c.cuSeqlens.numel() >= 1, "attention",
+                "cu_seqlens has no entries; for one sequence pass [0, tokens]");
   const Tensor offsets = op.call(c.cuSeqlens, s.length, s.stride);
   return {offsets, offsets.is_cpu() ? c10::SymInt(offsets[-1].item<int64_t>())
                                     : c.q.sym_size(0) / s.stride};

@@ -20,6 +20,10 @@ constexpr const char *opName = "indexer_loss";
 
 void check(const Tensor &q, const Tensor &k, const Tensor &weights,
            const Tensor &tokens, const Tensor &mass, const Tensor &cuSeqlens) {
+  for (const auto &[name, tensor] :
+       {std::pair("q", &q), std::pair("k", &k), std::pair("weights", &weights),
+        std::pair("mass", &mass)})
+    checkFloating(opName, name, *tensor);
   checkRank(opName, "q", q, 4);
   checkRank(opName, "k", k, 2);
   const c10::SymIntArrayRef of = q.sym_sizes();

@@ -301,7 +301,10 @@ TEST_F(PackTrain, ShowsWhatItHolds) {
   const CommandResult nothing =
       runCommand({TESSERA_PROGRAM, "pack", "--config", config}, 60s);
   EXPECT_EQ(nothing.status.code, 1);
-  expectHas(nothing.errors, "was not told what to pack");
+  expectHas(nothing.errors, "was not told where to write the pack");
+  expectHas(nothing.errors, "HINT: add -o ");
+  expectHas(runCommand({TESSERA_PROGRAM, "pack", "-o", own("x")}, 60s).errors,
+            "was not told what to pack");
   const CommandResult target =
       runCommand({TESSERA_PROGRAM, "pack", "--config", config, "--targets",
                   "sm_8", "-o", own("x")},

@@ -664,6 +664,7 @@ def test_errors_name_the_argument(subtests):
         ("cu_seqlens ends with 8", lambda: ops.dense_attention(q, k, k, cu - torch.tensor([0, 1], dtype=torch.int32), 9)),
         ("cu_seqlens is not contiguous", lambda: ops.dense_attention(q, k, k, torch.tensor([0, 5, 9, 5], dtype=torch.int32)[::2], 9)),
         ("max_seqlen is 5", lambda: ops.dense_attention(q, k, k, cu, 5)),
+        ("max_seqlen is 4611686018427387904", lambda: ops.dense_attention(q, k, k, cu, 2**62)),
         ("must not decrease", lambda: ops.dense_attention(q, k, k, torch.tensor([0, 10, 9], dtype=torch.int32), 10)),
         ("window is -1", lambda: ops.nsa_window_attention(q, k, k, cu, 9, -1)),
         ("block_stride is 16", lambda: select(block_stride=16)),

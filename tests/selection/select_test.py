@@ -177,6 +177,18 @@ def test_indexer_loss_and_its_gradients():
         assert torch.allclose(mine.double(), exact, atol=1e-5)
 
 
+def test_indexer_loss_refuses_integers_and_complex_numbers(subtests):
+    cu = torch.tensor([0, 3], dtype=torch.int32)
+    tokens = torch.zeros(1, 3, 2, dtype=torch.int32)
+    given = dict(q=torch.zeros(3, 1, 2, 16), k=torch.zeros(3, 16), weights=torch.zeros(3, 1, 2), mass=torch.zeros(1, 3, 2))
+    order = ("q", "k", "weights", "tokens", "mass")
+    for name in given:
+        for kind in (torch.int32, torch.complex64):
+            changed = {**given, "tokens": tokens, name: given[name].to(kind)}
+            with subtests.test(name, kind=kind), pytest.raises(ValueError, match=f"{name} is "):
+                ops.indexer_loss(*(changed[each] for each in order), cu)
+
+
 def test_indexer_loss_of_nothing():
     q, k, weights = random(0, 1, 2, 8), random(0, 8), random(0, 1, 2)
     cu = torch.zeros(2, dtype=torch.int32)

@@ -108,7 +108,10 @@ int run(const PackOptions &options) {
                   "give --show FILE or --config FILE");
     return printPackListing(options.show);
   }
-  if (source.name().empty() || options.out.empty())
+  if (!source.name().empty() && options.out.empty())
+    throw Error("tessera pack was not told where to write the pack",
+                "add -o " + fs::path(source.name()).stem().string() + ".tpack");
+  if (source.name().empty())
     throw Error("tessera pack was not told what to pack",
                 "write: tessera pack --config RUN.yaml --targets "
                 "sm_80,sm_90,cpu -o RUN.tpack");

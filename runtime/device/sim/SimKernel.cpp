@@ -23,8 +23,9 @@ namespace {
 std::string hintOf(sim::Check check) {
   switch (check) {
   case sim::Check::OutOfBounds:
-    return "mask the access, or check sizes and strides of the launch; "
-           "docs/simulator.md says what is checked";
+    return "mask the access, or check sizes and strides of the launch; memory "
+           "to which only a table of addresses points must also be an argument "
+           "(docs/simulator.md)";
   case sim::Check::AddressOverflow:
     return "make one factor of the offset 64 bits wide: .to(tl.int64)";
   case sim::Check::Assertion:
