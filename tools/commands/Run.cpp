@@ -224,12 +224,13 @@ Launch launchOf(const RunOptions &options) {
 
 // Parses "8,4,2". Throws Error, also for more than 2^30 programs on an axis.
 Grid gridOf(const std::string &text) {
-  const sim::Dim3 numbers = dimensions(text, "--grid");
+  const sim::Dim3 numbers = dimensions(text, "the value");
   Grid grid{1, 1, 1};
   for (size_t i = 0; i < grid.size(); ++i) {
     grid[i] = numbers[i];
     if (grid[i] > 1u << 30)
-      throw Error("--grid " + text + " has more than 2^30 programs on an axis",
+      throw Error("the value " + text +
+                      " has more than 2^30 programs on an axis",
                   "launch fewer programs that do more each");
   }
   return grid;
@@ -321,7 +322,14 @@ Command addRun(CLI::App &app) {
                    "types and constexprs; default: the first of the file");
   verb->add_option("--grid", options->grid,
                    "programs: X, or X,Y,Z; default: the hint grid(...)")
-      ->check(notEmpty());
+      ->check([](const std::string &text) -> std::string {
+        try {
+          gridOf(text);
+          return "";
+        } catch (const Error &error) {
+          return error.message;
+        }
+      });
   verb->add_option("--arg", options->args,
                    "NAME=value of a scalar, a size or a constexpr; without "
                    "an instance also NAME=fp32[100,64] of a tensor")

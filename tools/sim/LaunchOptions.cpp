@@ -32,7 +32,8 @@ uint64_t number(const std::string &text, const std::string &what) {
   if (error == std::errc::result_out_of_range)
     throw Error(what + " `" + text + "` is too large", "write 4 or 4,2,1");
   if (error != std::errc() || end != text.data() + text.size())
-    throw Error(what + " `" + text + "` is not a number", "write 4 or 4,2,1");
+    throw Error(what + " `" + text + "` is not a whole number of 0 or more",
+                "write 4 or 4,2,1");
   return value;
 }
 

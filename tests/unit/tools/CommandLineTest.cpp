@@ -116,8 +116,8 @@ TEST_F(CommandLine, NumbersThatAreNotUsedOrDoNotFitAreRefused) {
     EXPECT_NE(result.status.code, 0);
     EXPECT_NE(result.errors.find(message), std::string::npos) << result.errors;
   };
-  refused({"--grid", "1,,2"}, "is not a number");
-  refused({"--grid", "8,"}, "is not a number");
+  refused({"--grid", "1,,2"}, "is not a whole number");
+  refused({"--grid", "8,"}, "is not a whole number");
   refused({"--grid", "1,2,3,4"}, "at most three numbers");
   refused({"--grid", "1073741825"}, "more than 2^30");
   refused({"--device", ""}, "the value is empty");
@@ -125,7 +125,7 @@ TEST_F(CommandLine, NumbersThatAreNotUsedOrDoNotFitAreRefused) {
   refused({"--lengths", "100"}, "--lengths and --heads need a kernel with");
   const CommandResult large =
       run({"run", file(), "--grid", "1", "--arg", "x=fp32[1000000000000]",
-           "--arg", "y=fp32[64]", "--arg", "n=64"});
+           "--arg", "y=fp32[64]", "--arg", "n=64", "--arg", "B=64"});
   EXPECT_FALSE(large.timedOut);
   EXPECT_NE(large.errors.find("does not fit the memory of this machine"),
             std::string::npos)

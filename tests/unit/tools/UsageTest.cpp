@@ -71,7 +71,7 @@ TEST_F(Usage, Messages) {
       {"help compile now", "A=", 2, "`compile` has no verb `now`",
        "see tessera help compile"},
       {"compile add.py -5", "A=", 2, "-5", "see tessera compile --help"},
-      {"run add.py --grid -5", "A=", 2, "-5 not in range",
+      {"run add.py --grid -5", "A=", 2, "`-5` is not a whole number",
        "see tessera run --help"},
       {"data prepare --out shards", "A=", 2, "input",
        "see tessera data prepare --help"},
