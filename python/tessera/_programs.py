@@ -18,7 +18,7 @@ from tessera._library import folder_of
 def _torch_release(folder: Path) -> str:
     """"2.15" of an installed torch, without importing it, which takes seconds; "" if its version.py has no version."""
     file = folder / "version.py"
-    found = re.search(r"^__version__ = '(\d+\.\d+)", file.read_text(encoding="utf-8"), re.M) if file.is_file() else None
+    found = re.search(r"^__version__ = .(\d+\.\d+)", file.read_text(encoding="utf-8"), re.M) if file.is_file() else None
     return found[1] if found else ""
 
 

@@ -21,7 +21,8 @@ namespace {
 
 constexpr const char *script = R"sh(#!/bin/sh
 # Trains with the kernels of run.tpack: ./train [key=value ...]
-# TORCH_LIB: the folder torch/lib of torch )sh" TESSERA_TORCH_VERSION R"sh(; default: that of python3.
+# TORCH_LIB: the folder torch/lib of torch )sh" TESSERA_TORCH_VERSION
+                               R"sh(; default: that of python3.
 here=$(dirname "$(readlink -f "$0")")
 torch=${TORCH_LIB:-$(python3 -c 'import os, torch; print(os.path.join(os.path.dirname(torch.__file__), "lib"))')} || {
   echo "train: no torch found. HINT: set TORCH_LIB to the folder torch/lib" >&2
