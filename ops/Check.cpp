@@ -71,6 +71,12 @@ void checkInt32(const char *op, const char *name, const at::Tensor &tensor) {
                 name, ".contiguous()");
 }
 
+// Sizes and positions are 32 bits wide in the kernels.
+static void checkFitsInt32(const char *op, const char *name, int64_t value) {
+  TESSERA_CHECK(value <= 0x7fffffff, op, name, " is ", value,
+                " and must be at most 2^31 - 1");
+}
+
 void checkPositive(const char *op, const char *name, int64_t value) {
   TESSERA_CHECK(value > 0, op, name, " is ", value, " and must be positive");
 }
@@ -86,6 +92,7 @@ double checkScale(const char *op, std::optional<double> scale, int64_t width) {
 void checkNotNegative(const char *op, const char *name, int64_t value) {
   TESSERA_CHECK(value >= 0, op, name, " is ", value,
                 " and must not be negative");
+  checkFitsInt32(op, name, value);
 }
 
 void checkSequences(const char *op, const at::Tensor &cuSeqlens,
@@ -99,9 +106,7 @@ void checkSequences(const char *op, const at::Tensor &cuSeqlens,
                 "one sequence pass "
                 "[0, tokens]");
   checkNotNegative(op, "max_seqlen", maxSeqlen);
-  // Positions and token offsets are 32 bits wide in the kernels.
-  TESSERA_CHECK(maxSeqlen <= 0x7fffffff, op, "max_seqlen is ", maxSeqlen,
-                " and must be at most 2^31 - 1; pass the longest length");
+  // Token offsets are 32 bits wide in the kernels.
   TESSERA_CHECK(tokens <= 0x7fffffff, op, "there are ", tokens,
                 " tokens; one call takes at most 2^31 - 1");
   if (!cuSeqlens.device().is_cpu())

@@ -96,7 +96,10 @@ std::string PatternWriter::adapters() const {
   const std::string scored = "s, t, pos, head, extra, learned";
   if (pattern.modify) {
     const auto parameters = parametersOf(*pattern.modify);
-    text += adapter("score", scored, call("modify", parameters));
+    // A rule may return a number, or a value of each row or column.
+    text += adapter("score", scored,
+                    "tl.broadcast_to(tl.cast(" + call("modify", parameters) +
+                        ", s.dtype), s.shape)");
     if (!gradients.unitSlope)
       text += adapter("score_grad", scored, call("modify_grad", parameters));
     if (learned)

@@ -142,6 +142,12 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   checkBlocks(op, length, stride);
   checkInt32(op, "cu_seqlens", cuSeqlens);
   checkRank(op, "cu_seqlens", cuSeqlens, 1);
+  TESSERA_CHECK(cuSeqlens.numel() == 0 || cuSeqlens[0].item<int>() == 0, op,
+                "cu_seqlens starts with ", cuSeqlens[0].item<int>(),
+                " and must start with 0");
+  const Tensor falls = (cuSeqlens.diff() < 0).nonzero();
+  TESSERA_CHECK(falls.numel() == 0, op, "cu_seqlens falls after entry ",
+                falls[0].item<int64_t>(), "; it must not decrease");
   // Computes on the tensor's device, without a copy to the host.
   Tensor out = at::zeros(cuSeqlens.sizes(), cuSeqlens.options());
   const Tensor tokens = cuSeqlens.diff();

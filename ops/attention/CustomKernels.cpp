@@ -370,10 +370,16 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
       args.push_back(tensor->second.stride(stride->dimension));
     }
   }
+  LaunchOptions options;
+  // Tiles of the first configuration need more shared memory than there is.
+  if (derived && kernel.has("DO") && isHeavy(a)) {
+    for (const auto &[name, value] : wideTiles(a, kernel.has("DK")))
+      given.try_emplace(name, int64_t(value));
+    options.numStages = 1;
+  }
   Sizes seen = {{"T", a.tokens},   {"S", a.maxSeqlen}, {"B", a.sequences},
                 {"H", a.keyHeads}, {"G", a.group},     {"D", a.keyDim},
                 {"E", a.valueDim}, {"shares", shares}};
-  LaunchOptions options;
   options.device = device.handle();
   options.sequence = a.maxSeqlen;
   for (const auto &[name, value] :

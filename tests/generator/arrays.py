@@ -92,6 +92,8 @@ def of_integers(g, element, shape, a, b):
             return None
         wide = max(element, other, key=lambda e: e.bits)
         return g.define(V.Tile(wide, shape), "%s + %s" % (a, c), {a, c}, lambda env: V.as_type(env[a], wide) + V.as_type(env[c], wide))
+    if way in ("//", "%") and g.chance(0.5):
+        return guarded_division(g, tile, way, a, b)
     if way in ("//", "%"):
         by = "((%s & 7) + 1)" % b if element.bits > 3 else b
         divisor = lambda env: ((env[b] & kind(7)) + kind(1)).astype(kind)
@@ -111,6 +113,19 @@ def of_integers(g, element, shape, a, b):
         return g.define(tile, "tl.%s(%s, %s)" % (way, a, b), {a, b}, lambda env: numpy(env[a], env[b]))
     numpy = {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}[way]
     return g.define(tile, "%s %s %s" % (a, way, b), {a, b}, lambda env: numpy(env[a], env[b]).astype(kind))
+
+
+def guarded_division(g, tile, way, a, b):
+    """A quotient or remainder by a value that may be zero, and `a` where the value is not positive. A compiler must not
+    conclude from the division that the value is not zero."""
+    def compute(env):
+        valid = env[b] > 0
+        divisor = np.where(valid, env[b], 1).astype(env[b].dtype)
+        quotient = V.truncated_division(env[a], divisor)
+        return np.where(valid, quotient if way == "//" else env[a] - quotient * divisor, env[a]).astype(tile.element.numpy)
+
+    text = "tl.where((%s != 0) & (%s >= 0), (%s %s %s).to(%s), %s)" % (b, b, a, way, b, tile.element.text, a)
+    return g.define(tile, text, {a, b}, compute)
 
 
 # --- shapes

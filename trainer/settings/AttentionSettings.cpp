@@ -122,6 +122,13 @@ void requireKnown(const ParameterTexts &given,
   }
 }
 
+/// Returns the spelling of settings: "prefix" for "PREFIX".
+std::string inSmallLetters(std::string name) {
+  for (char &c : name)
+    c = char(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
 /// Throws Error if a pattern reads a per-sequence value without a source, or if
 /// no pattern reads the value of a source.
 void checkSources(const Config &c,
@@ -136,8 +143,8 @@ void checkSources(const Config &c,
         throw Error(fmt::format("{} takes a value of each sequence, {}, and "
                                 "attention.per_sequence does not set it",
                                 pathOfEverywhere(pattern->path), name),
-                    "for example attention.per_sequence=prefix=uniform "
-                    "(docs/patterns.md)");
+                    "for example attention.per_sequence=" +
+                        inSmallLetters(name) + "=uniform (docs/patterns.md)");
     }
   for (const SequenceSource &s : readSequenceSources(c.perSequence))
     if (std::find(taken.begin(), taken.end(), inCapitals(s.name)) ==
