@@ -75,8 +75,8 @@ out = torch.empty(1000)
 torch.ops.tessera.launch("addd.py", "add", [x, x, out], [1000], [8], "BLOCK=128")
 
 # expect:
-# | ValueError: no kernel file addd.py in the current folder, nor in a folder `kernels` above the program
-# | HINT: set TESSERA_KERNELS to the folder that holds the kernel files
+# | ValueError: no kernel file addd.py
+# | HINT: did you mean add.py?
 
 # -----
 # grid-empty - a grid without numbers
