@@ -111,6 +111,25 @@ TEST(GpuDivision, AZeroDivisorThatALoopCarriesIsStillZero) {
   }
 }
 
+// The counter of a loop begins with zero.
+TEST(GpuDivision, ALoopCounterIsZeroFirst) {
+  GpuKernel kernel(
+      "func.func @k(%o: !tile.ptr<i32>, %x: i32, %m: i32) {\n"
+      "  %c0 = arith.constant 0 : i32\n  %c1 = arith.constant 1 : i32\n"
+      "  %c7 = arith.constant 7 : i32\n"
+      "  %s = scf.for %i = %c0 to %m step %c1 iter_args(%sum = %c0) -> (i32) "
+      ": i32 {\n"
+      "    %q = arith.divsi %x, %i : i32\n"
+      "    %first = arith.cmpi eq, %i, %c0 : i32\n"
+      "    %t = arith.select %first, %c7, %q : i32\n"
+      "    %next = arith.addi %sum, %t : i32\n"
+      "    scf.yield %next : i32\n  }\n"
+      "  tile.store %o, %s : !tile.ptr<i32>, i32\n  return\n}\n");
+  std::vector<int32_t> o(1);
+  kernel.run({1}, {o, 100, 5});
+  EXPECT_EQ(o[0], 7 + 100 + 50 + 33 + 25);
+}
+
 // By the constant zero: what follows happens all the same.
 TEST(GpuDivision, AConstantZero) {
   for (const char *op : {"divsi", "divui", "remsi", "remui"}) {
