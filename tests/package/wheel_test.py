@@ -132,19 +132,17 @@ class TestWheel:
         assert re.search(r"^compiled [2-9]\n$", self.run_program(self.venv / "bin/python", program))
 
     def test_2_another_release_of_torch_has_its_own_library(self):
-        stub = self.folder / "stub"
-        stub.mkdir()
-        (stub / "torch.py").write_text("__version__ = '2.13.0'\n\n\nclass ops:\n    tessera = None\n\n    def load_library(path):\n"
-                                       "        raise SystemExit(path)\n")
-        for version, place in (("2.13.0", "lib/torch-2.13"), ("2.15.2", "lib")):
-            (stub / "torch.py").write_text(re.sub("'.*'", f"'{version}'", (stub / "torch.py").read_text()))
-            done = subprocess.run([self.venv / "bin/python", "-c", "import tessera"], text=True, capture_output=True, check=False,
-                                  env={**self.environment, "PYTHONPATH": str(stub)})
-            assert done.stderr == f"{self.site}/tessera/{place}/libtessera_torch.so\n"
-        (stub / "torch.py").write_text("__version__ = '2.14.0'\n")
-        done = subprocess.run([self.venv / "bin/python", "-c", "import tessera"], text=True, capture_output=True, check=False,
-                              env={**self.environment, "PYTHONPATH": str(stub)})
-        assert "tessera is built for torch 2.13 and 2.15, and this Python has torch 2.14.0\n" in done.stderr
+        def imported(version):
+            stub = self.folder / version  # a folder for each: Python takes a compiled file of equal size and time
+            stub.mkdir()
+            (stub / "torch.py").write_text(f"__version__ = '{version}'\n\n\nclass ops:\n    tessera = None\n\n    def load_library(path):\n"
+                                           "        raise SystemExit(path)\n")
+            return subprocess.run([self.venv / "bin/python", "-c", "import tessera"], text=True, capture_output=True, check=False,
+                                  env={**self.environment, "PYTHONPATH": str(stub)}).stderr
+
+        assert imported("2.13.0") == f"{self.site}/tessera/lib/torch-2.13/libtessera_torch.so\n"
+        assert imported("2.15.2") == f"{self.site}/tessera/lib/libtessera_torch.so\n"
+        assert "tessera is built for torch 2.13 and 2.15, and this Python has torch 2.14.0\n" in imported("2.14.0")
         for name in ("libtessera_torch.so", "tessera-train"):
             assert (self.site / "tessera/lib/torch-2.13" / name).is_file()
 
