@@ -42,15 +42,19 @@ struct RunOptions {
   std::optional<int64_t> repeat;
 };
 
-// Returns the kernel and instance of the given name, which is optional if the
-// file has one instance.
+// Returns the kernel and instance of the given name; without a name, the first
+// instance of the file.
 std::pair<std::shared_ptr<const Description>, const language::Instance *>
 findInstance(const RunOptions &options) {
   std::vector<std::string> known;
   std::pair<std::shared_ptr<const Description>, const language::Instance *>
       found;
-  for (const std::string &kernel :
-       runtime::kernelNames(runtime::findTypedFile(options.file))) {
+  const std::vector<std::string> kernels =
+      runtime::kernelNames(runtime::findTypedFile(options.file));
+  if (kernels.empty())
+    throw Error(options.file + " has no kernels",
+                "a kernel is a function under @triton.jit");
+  for (const std::string &kernel : kernels) {
     const auto description =
         runtime::describeKernel(runtime::findTypedFile(options.file), kernel);
     for (const language::Instance &instance :
@@ -210,7 +214,8 @@ Shape shapeOf(const RunOptions &options, const Description &kernel,
 Launch launchOf(const RunOptions &options) {
   if (auto kernel = plainKernel(options)) {
     if (!options.lengths.empty() || options.heads)
-      throw Error("--lengths and --heads need a kernel with `# tessera:` lines",
+      throw Error("--lengths and --heads need an instance of the kernel, and "
+                  "--arg names no tensor then",
                   "give every size with --arg, such as --arg x=fp32[1000]");
     PlainLaunch plain = plainLaunch(*kernel, options.args);
     return {std::move(kernel), std::move(plain.instance),
@@ -319,7 +324,8 @@ Command addRun(CLI::App &app) {
       app.add_subcommand("run", "Launch a kernel on made-up or given tensors");
   verb->add_option("file", options->file, "kernel file (.py)")->required();
   verb->add_option("-i,--instance", options->instance,
-                   "types and constexprs; default: the first of the file");
+                   "instance, or kernel of a file without instances; "
+                   "default: the first");
   verb->add_option("--grid", options->grid,
                    "programs: X, or X,Y,Z; default: the hint grid(...)")
       ->check([](const std::string &text) -> std::string {

@@ -122,7 +122,11 @@ TEST_F(CommandLine, NumbersThatAreNotUsedOrDoNotFitAreRefused) {
   refused({"--grid", "1073741825"}, "more than 2^30");
   refused({"--device", ""}, "the value is empty");
   refused({"--input", ""}, "the value is empty");
-  refused({"--lengths", "100"}, "--lengths and --heads need a kernel with");
+  refused({"--lengths", "100"}, "--lengths and --heads need an instance");
+  writeFile(folder.path() / "empty.py", "x = 1\n");
+  EXPECT_NE(run({"run", (folder.path() / "empty.py").string()})
+                .errors.find("empty.py has no kernels"),
+            std::string::npos);
   const CommandResult large =
       run({"run", file(), "--grid", "1", "--arg", "x=fp32[1000000000000]",
            "--arg", "y=fp32[64]", "--arg", "n=64", "--arg", "B=64"});
