@@ -125,7 +125,7 @@ TEST(Case, MistakesNameTheNearest) {
       {"\"num_warps\": 4", "\"num_warps\": 400", "num_warps"},
       {"\"num_warps\": 4", "\"num_warps\": 3", "power of two"},
       {"\"num_warps\": 4", "\"num_warps\": 0", "power of two"},
-      {"\"num_warps\": 4", "\"num_stages\": 65", "num_stages is 65"},
+      {"\"num_stages\": null", "\"num_stages\": 65", "num_stages is 65"},
       {"\"kernel.py\"", "\"../k.py\"", "in the case's folder"},
       {"\"kernel.py\"", "\"/k.py\"", "in the case's folder"},
       {"\"given\": {\"B\": 64}", "\"given\": 3", "given is not an object"},
