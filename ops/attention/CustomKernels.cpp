@@ -372,10 +372,14 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
   }
   LaunchOptions options;
   // Tiles of the first configuration need more shared memory than there is.
-  if (derived && kernel.has("DO") && isHeavy(a)) {
-    for (const auto &[name, value] : wideTiles(a, kernel.has("DK")))
+  if (derived && isHeavy(a)) {
+    const bool backward = kernel.has("DO");
+    const Constants tiles = backward ? wideTiles(a, kernel.has("DK"))
+                                     : Constants{{"BM", 64}, {"BN", 64}};
+    for (const auto &[name, value] : tiles)
       given.try_emplace(name, int64_t(value));
-    options.numStages = 1;
+    if (backward)
+      options.numStages = 1;
   }
   Sizes seen = {{"T", a.tokens},   {"S", a.maxSeqlen}, {"B", a.sequences},
                 {"H", a.keyHeads}, {"G", a.group},     {"D", a.keyDim},
