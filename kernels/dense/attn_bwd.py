@@ -24,7 +24,7 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 @triton.jit(do_not_specialize=["nseq"])
 def dense_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, nseq, G: tl.constexpr,
                  D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits."""
+    """Computes dq of one tile of (token, head) rows over the keys that the forward pass visits."""
     backward_q(q, k, v, do, lse, delta, dq, None, None, None, None, CU, nseq, scale,
                Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
 

@@ -25,8 +25,8 @@ def sigmoid(x):
 # tessera: space(BC=[256, 512, 1024, 2048, 4096, 8192])
 @triton.jit(do_not_specialize=["n"])
 def activation_fwd(X, G, Y, n, KIND: tl.constexpr, BC: tl.constexpr):
-    """Computes BC of n contiguous elements in fp32 and rounds once. KIND 0: max(x, 0)^2, 1: silu(x), 2: silu(g) * x. Pass X as G for KIND 0
-    and 1. NaN gives NaN.
+    """Computes BC of n contiguous elements in fp32 and rounds once. KIND 0: max(x, 0)^2, 1: silu(x), 2: silu(g) * x. KIND 0 and 1 do not
+    read G: pass X. NaN gives NaN.
 
     Grid: (cdiv(n, BC)).
     """

@@ -125,7 +125,7 @@ def linear_loss_bwd(H, W, TARGETS, LSE, GRAD, DL, N, V, ignore, sh, sw, sdl, D: 
                     BM: tl.constexpr, BN: tl.constexpr):
     """Computes a BM x BN tile of DL [N, V] = GRAD * (exp(logit - LSE) - [v == target]); rows whose target is `ignore` are 0.
 
-    Programs walk the rows of H first, so that the rows of W stay in a cache.
+    Consecutive programs take consecutive tiles of rows of H and the same rows of W, so that W stays in a cache.
     """
     tiles = tl.cdiv(N, BM)
     tile = tl.program_id(0) % tiles

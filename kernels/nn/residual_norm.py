@@ -47,8 +47,8 @@ def residual_norm_fwd(X, R, W, Z, Y, RSTD, N, eps, sx, sr, sy, D: tl.constexpr, 
 @triton.jit(do_not_specialize=["N"])
 def residual_norm_bwd(DY, DZ, Z, W, RSTD, DX, PART, N, sdy, sdz, sz, sdx, D: tl.constexpr, DP: tl.constexpr,
                       BR: tl.constexpr, STEPS: tl.constexpr):
-    """Computes BR*STEPS rows: dx = dz + rstd*(w*dy - zhat*mean(w*dy*zhat)), the gradient of both x and r, and a row of PART as rmsnorm_bwd
-    does."""
+    """Computes BR*STEPS rows: dx = dz + rstd*(w*dy - zhat*mean(w*dy*zhat)), the gradient of both x and r, and a row of PART as in
+    rmsnorm_bwd.py."""
     row0 = tl.program_id(0) * (BR * STEPS)
     first = tl.program_id(0).to(tl.int64) * (BR * STEPS)
     d = tl.arange(0, DP)

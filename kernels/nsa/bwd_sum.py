@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """dk = scale * sum_i PART[i, :D] and dv = sum_i PART[i, D:] of each key, in ascending order of i, with dk [T, H, D] and dv [T, H, E]. PART, fp32,
-is [H, chunks, LSEL, D + E] of the selected branch (select_bwd_dkdv) and [Tc, H, parts, D + E] of the compressed one (cmp_bwd_dkdv)."""
+is [H, chunks, LSEL, D + E] if select_bwd_dkdv writes it, and [Tc, H, parts, D + E] if cmp_bwd_dkdv writes it."""
 import triton
 import triton.language as tl
 from kernels.attention.backward_kv import store_key_rows
@@ -104,7 +104,7 @@ def cmp_bwd_sum(PART, dk: Rows, dv: Rows, CU, CU_CMP, scale, nseq, parts, SPAN: 
 def branch_bwd_sum(PART, PTR, dk: Rows, dv: Rows, CPART, cdk: Rows, cdv: Rows, CU, CU_CMP, scale, nseq, nblk, chunks, parts, LSEL: tl.constexpr,
                    CHUNK: tl.constexpr, SPAN: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                    BR: tl.constexpr):
-    """Runs select_bwd_sum in the first programs of a key head and cmp_bwd_sum in the others, with the same bits."""
+    """Runs select_bwd_sum in the first programs of a key head and cmp_bwd_sum in the others. The results are bitwise equal to theirs."""
     STEPS: tl.constexpr = (LSEL + BR - 1) // BR
     group = tl.program_id(0).to(tl.int64)
     program = tl.program_id(1)

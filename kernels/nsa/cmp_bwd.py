@@ -26,7 +26,7 @@ from kernels.tiles import find_tile, part_count
 def cmp_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, CU_CMP, scale, nseq, G: tl.constexpr,
                L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                BM: tl.constexpr, BN: tl.constexpr, ACCUMULATE: tl.constexpr = 0, STREAM: tl.constexpr = 0):
-    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits."""
+    """Computes dq of one tile of (token, head) rows over the keys that the forward pass visits."""
     backward_q(q, k, v, do, lse, delta, dq, None, None, None, None, CU, nseq, scale,
                Pattern((L, STRIDE, CU_CMP if STREAM else None), compressed_mask, compressed_keys, compressed_queries,
                        load=stream_sizes if STREAM else None, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0, ACCUMULATE, CU_CMP)
@@ -47,9 +47,9 @@ def cmp_bwd_dkdv(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, PA
                  DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STREAM: tl.constexpr = 0):
     """Computes dk and dv of one tile of compressed tokens from a part of the query rows that see them, all heads of the group.
 
-    Most tokens see the early keys, so whole tiles would end late. A sequence has min(cdiv(length, SPAN), parts) parts. One part writes dk
-    and dv; several write fp32 sums without scale to PART [Tc, Hkv, parts, D + E], which cmp_bwd_sum adds. With parts = 1 PART is any fp32
-    tensor.
+    Most tokens attend to the early keys, so a program with all queries of an early tile would take longest. The queries of a sequence are
+    therefore split into min(cdiv(length, SPAN), parts) parts. One part writes dk and dv; several write fp32 sums without scale to PART [Tc,
+    Hkv, parts, D + E], which cmp_bwd_sum adds. With parts = 1 PART is not used: pass any fp32 tensor.
     """
     tl.static_assert(BM // G > 0, "BM must hold all heads of a token")
     b, cmp_start, count, n = find_tile(CU_CMP, nseq, tl.program_id(1) // parts, BN)     # early keys, which most tokens see, first

@@ -27,9 +27,10 @@ def cmp_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows,
                     DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                     ADD: tl.constexpr = 0):
     """Computes dk and dv of one tile of compressed tokens and a part of the queries, as cmp_bwd_dkdv does, and adds their part of dq /
-    scale to dq, fp32 [T, Hq, D]. Takes 16-bit heads with DT = 0. ADD=1 adds to dq; ADD=0 needs a key for each token.
+    scale to dq, fp32 [T, Hq, D]. Takes 16-bit heads with DT = 0. ADD=1 adds to dq. ADD=0 may leave dq of tokens
+    without keys unwritten.
 
-    TICKET and ADDED are those of dense_bwd_ordered. Parts begin at tiles of queries.
+    TICKET and ADDED as in dense_bwd_ordered. Each part of the queries begins at the first token of a tile of queries.
     """
     BT: tl.constexpr = BM // G
     turns = Turns(TICKET, ADDED, tiles)

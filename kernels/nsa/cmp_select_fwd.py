@@ -1,12 +1,13 @@
 # kernels/nsa/cmp_select_fwd.py - one sweep over compressed tokens: their attention, the scores of selection blocks, the best n.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""o and lse are those of cmp_fwd. The score of block j is sum_i overlap(i, j) / STRIDE * sum_h p[h, i] with p = softmax(scale * q k^T) of
-the heads h of a group (NSA, equations 9 and 10); IDX gets the NSEL blocks with the highest score (equation 11).
+"""o and lse are those of cmp_fwd. The score of block j is sum_i overlap(i, j) / STRIDE * sum_h p[h, i] with p = softmax(scale * q k^T) of the
+heads h of a group (NSA, equations 9 and 10); IDX gets the NSEL blocks with the highest score (equation 11). The divisor is L unless STRIDE
+divides both L and LSEL. q [T, H*G, D], k [Tc, H, D], v [Tc, H, E], o [T, H*G, E], lse [T, H*G], IDX [H, T, NSEL], SCORES [H, T, nscore], written if STORE.
 
-q [T, H*G, D], k [Tc, H, D], v [Tc, H, E], o [T, H*G, E], lse [T, H*G], IDX [H, T, NSEL], SCORES [H, T, nscore], which is written with STORE.
-SUMS [H, programs, tiles, TILE] is scratch memory for each tile of BJ blocks: for each row what the compressed tokens of block j give to
-block j + c, [REACH + 1][BM][BJ], relative to the row's maximum so far; that maximum, [BM]; and the scores of each token, [BTP][BJ]."""
+SUMS [H, programs, tiles, TILE] is scratch memory. For each tile of BJ blocks it contains three arrays. [REACH + 1][BM][BJ]: for c = 0 .. REACH
+(`reach` below), each row (token, head) and block j, the sum of exp(scale * q k - maximum so far) over the compressed tokens that begin in block
+j, weighted by their overlap with block j + c. [BM]: that maximum, later the factor of the row's sums. [BTP][BJ]: with WALK, each token's scores."""
 from typing import NamedTuple
 
 import triton
@@ -247,15 +248,15 @@ def cmp_select_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, IDX, SCORES, S
                    G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                    NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr,
                    EP: tl.constexpr, STORE: tl.constexpr, BM: tl.constexpr, BJ: tl.constexpr, BC: tl.constexpr, WALK: tl.constexpr):
-    """A program takes one tile of whole tokens after another, BM rows (token, head) of one KV head, and visits tiles of BJ blocks. Any
-    number of programs works; `scale` > 0.
+    """A program computes several tiles, one after another: BM rows (token, head) of complete tokens and one KV head. For each it visits
+    tiles of BJ blocks. The result does not depend on the number of programs. `scale` > 0.
 
-    It keeps the best NSEL blocks sorted by score and index. With WALK it keeps only the codes of their scores, which is a quarter of the
-    work on a GPU; the least code decides which blocks a second pass takes. WALK is 0 on the CPU and 1 on a GPU; both select the same
-    blocks. Order: score descending, then index ascending; forced blocks first; NaN after every number. `ahead` tokens of each sequence come
-    before its first query; in decoding the cache of sequence b starts in row CU_CMP[b]. SUMS has Hkv * programs * cdiv(blocks, BJ) *
-    (((reach + 1) * BJ + 1) * BM + next_power_of_2(BM // G) * BJ) elements: `blocks` bounds the blocks of a sequence, `reach` the later
-    blocks that a compressed token overlaps.
+    Without WALK, one pass over the scores keeps the best NSEL blocks, sorted by score and index. With WALK, the pass keeps only their
+    scores, as integers, which is a quarter of the work on a GPU; a second pass takes the blocks whose score reaches the lowest of these. WALK
+    is 0 on the CPU and 1 on a GPU; both select the same blocks. Order: score descending, then index ascending; forced blocks first; NaN after
+    every number. For decoding, `ahead` tokens of each sequence precede its first query, and its cache starts in row CU_CMP[b]. SUMS has Hkv *
+    programs * cdiv(blocks, BJ) * (((reach + 1) * BJ + 1) * BM + next_power_of_2(BM // G) * BJ) elements: `blocks` bounds the blocks of a
+    sequence, `reach` the later blocks that a compressed token overlaps.
     """
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")

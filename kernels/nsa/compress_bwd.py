@@ -136,8 +136,8 @@ def compress_pair_bwd_dx(KOUT, VOUT, WK, WV, DK, DV, CU, CU_CMP, nseq, skot, sko
 @triton.jit(do_not_specialize=["nseq"])
 def compress_bwd_dw(X, DOUT, PART, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, BC: tl.constexpr):
-    """Computes a row of PART fp32 [Hkv * tiles, L*D], dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:]; zeros without a
-    block. Then reduce_rows(PART, DW, Hkv * tiles, L*D).
+    """Computes a row of PART fp32 [Hkv * tiles, L*D], dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:], or
+    zeros if the program has no block. Then reduce_rows(PART, DW, Hkv * tiles, L*D).
 
     Grid: (tiles(Tc, BC), Hkv).
     """

@@ -88,7 +88,7 @@ def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexp
 def compress_pair_fwd(K, V, WK, WV, KOUT, VOUT, CU, CU_CMP, nseq, skt, skh, svt, svh, skot, skoh, svot, svoh,
                       L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                       KCONV: tl.constexpr, VCONV: tl.constexpr, BC: tl.constexpr):
-    """Runs compress_fwd of keys in the first half of the heads' programs and of values in the second, with the same bits."""
+    """Runs compress_fwd of keys in the first half of the heads' programs and of values in the second. The bits are those of compress_fwd."""
     b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     heads = tl.num_programs(1) // 2
     head = (tl.program_id(1) % heads).to(tl.int64)

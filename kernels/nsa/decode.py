@@ -21,8 +21,8 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
     capacity, E]: `steps` steps of BN keys of one KV head.
 
     LSEL = NSEL = 0: keys first .. last-1. Otherwise the keys before `last` (at least 1) of the blocks of IDX int32 [B, Hkv, NSEL]; BN
-    divides a block. PART fp32 [B, Hkv, splits, G, E] gets the sums, STATE fp32 [B, Hkv, splits, 2, G] the maximum (in log 2) and the total
-    of the weights. Grid: (splits, Hkv, B).
+    divides a block. PART fp32 [B, Hkv, splits, G, E] gets the sums, STATE fp32 [B, Hkv, splits, 2, G] the maximum of score =
+    scale * log2(e) * q k^T and the sum of 2^(score - maximum). Grid: (splits, Hkv, B).
     """
     split = tl.program_id(0)
     group = tl.program_id(1).to(tl.int64)

@@ -15,7 +15,7 @@ from kernels.tiles import find_tile
 @triton.jit(do_not_specialize=["T", "nseq"])
 def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):
     """Writes the token ranges of the blocks that BT tokens of one KV head selected: RANGES int32 [Hkv, T, NSEL, 2], half-open, ascending.
-    Neighbours j, j+1 join; the last range ends at t+1; unused slots are [0, 0).
+    Adjacent blocks j, j+1 join; no range ends after t+1; unused slots are [0, 0).
 
     Blocks come in any order. Negative numbers and blocks after the token's own are left out.
     """

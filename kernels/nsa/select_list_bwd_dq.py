@@ -24,6 +24,6 @@ def select_list_bwd_dq(q: Rows, k: Rows, v: Rows, LISTS, COUNTS, do: Rows, lse: 
                        LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr,
                        EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, ACCUMULATE: tl.constexpr = 0, SHARE: tl.constexpr = 1,
                        HIDDEN: tl.constexpr = 0):
-    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits. SHARE as in select_list_fwd."""
+    """Computes dq of one tile of (token, head) rows over the keys that the forward pass visits. SHARE as in select_list_fwd."""
     backward_q_lists(q, k, v, LISTS, COUNTS, do, lse, delta, dq, None, None, None, CU, nseq, scale,
                      Pattern((), listed_mask, None, None, causal=True), Sizes(G, D, DP, DT, E, EP, BM, BN), LSEL, NSEL, SHARE, ACCUMULATE, HIDDEN)

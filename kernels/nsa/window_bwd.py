@@ -25,7 +25,7 @@ from kernels.attention.masks import window_keys, window_mask, window_queries
 def window_bwd_dq(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Rows, dq: Rows, CU, scale, nseq, G: tl.constexpr,
                   W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
                   BM: tl.constexpr, BN: tl.constexpr, ACCUMULATE: tl.constexpr = 0):
-    """dq of one tile of (token, head) rows; visits the keys that the forward pass visits."""
+    """Computes dq of one tile of (token, head) rows over the keys that the forward pass visits."""
     backward_q(q, k, v, do, lse, delta, dq, None, None, None, None, CU, nseq, scale,
                Pattern((W,), window_mask, window_keys, window_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0,
                ACCUMULATE)

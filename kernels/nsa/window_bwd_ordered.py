@@ -25,7 +25,7 @@ def window_bwd_ordered(q: Rows, k: Rows, v: Rows, do: Rows, lse: Rows, delta: Ro
     """Computes dk and dv of one tile of keys, and adds this tile's part of dq / scale to dq, fp32 [T, Hq, D]. Takes 16-bit heads with DT =
     0. ADD=1 adds to dq; ADD=0 needs a key for each token.
 
-    TICKET and ADDED are those of dense_bwd_ordered.
+    TICKET and ADDED as in dense_bwd_ordered.
     """
     backward_ordered(q, k, v, do, lse, delta, dq, dk, dv, CU, Turns(TICKET, ADDED, tiles), scale, nseq,
                      Pattern((W,), window_mask, window_keys, window_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), ADD)

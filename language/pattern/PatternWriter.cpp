@@ -1,5 +1,5 @@
-// language/pattern/PatternWriter.cpp - writes the text of the kernels of a
-// pattern.
+// language/pattern/PatternWriter.cpp - writes the kernels of a pattern as
+// Python source, which the compiler then reads like the file of a user.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "language/pattern/PatternWriter.h"
@@ -13,14 +13,15 @@
 namespace tessera::language {
 namespace {
 
-// Returns the value of a parameter in an instance; integers are at most
-// `limit`. A window of 512 would hide nothing in short sequences.
+// Returns the value of a parameter in the instances for tests; integers are at
+// most `limit`. A window of 512 would hide nothing in their short sequences.
 std::string smallValue(const Value &value, int64_t limit) {
   const Int *number = value.get<Int>();
   return number && *number > limit ? std::to_string(limit) : value.repr();
 }
 
-// True if an expression is `pos <= t`, or an `&` with such an operand.
+// True if an expression is `pos <= t`, `t >= pos`, or an `&` with such an
+// operand.
 bool isCausal(const Expr &expr) {
   if (const auto *both = expr.as<BinOp>())
     return both->op == BinaryOp::And &&
@@ -38,8 +39,8 @@ bool isCausal(const Expr &expr) {
           right->id == "pos");
 }
 
-// True if `sees` is one `return` whose condition shows that no query attends to
-// a key after itself.
+// True if the pattern has no `sees`, or if `sees` is one `return` whose
+// condition shows that no query attends to a later key.
 bool isCausal(const FunctionDef *sees) {
   if (!sees)
     return true;
@@ -61,11 +62,11 @@ std::string PatternWriter::patternValue(bool gaps, bool backward) const {
   for (const PerSequence &p : pattern.perSequence)
     inputs.push_back(upperCase(p.name));
   if (inputs.empty())
-    inputs.push_back("0"); // Triton has no empty tuples
+    inputs.push_back("0"); // not read; Triton rejects empty tuples
   const auto named = [&](bool there, const char *suffix) {
     return there ? name + "_" + suffix : std::string("None");
   };
-  const bool ranges = !pattern.selection; // otherwise lists name the keys
+  const bool ranges = !pattern.selection; // else lists of blocks name the keys
   return "Pattern((" + joined(inputs, ", ") +
          (inputs.size() == 1 ? ",), " : "), ") + name + "_mask, " +
          named(ranges, "keys") + ", " + named(ranges, "queries") + ", " +
@@ -83,18 +84,20 @@ std::string PatternWriter::instance(const std::string &suffix,
   std::string text = "# tessera: instance " + name + suffix + "(" + sizes;
   for (const PatternParameter &p : pattern.parameters) {
     text += ", " + p.name + "=" + smallValue(p.defaultValue, limit);
-    if (p.defaultValue.is<Int>()) // `tessera check` multiplies the values
+    // `tessera check` makes sequences as long as the product of the integers.
+    if (p.defaultValue.is<Int>())
       limit = std::min<int64_t>(limit, 5);
   }
   return text + ")\n";
 }
 
 bool PatternWriter::takesRuns(const std::string &suffix) const {
-  return visibility.keyGaps && suffix != "_bwd_dkdv"; // dkdv visits queries
+  // RUN divides tiles of keys, and the loop of dkdv visits queries.
+  return visibility.keyGaps && suffix != "_bwd_dkdv";
 }
 
-// Returns the configurations of a kernel on the CPU. The first one is the
-// default.
+// Returns a kernel's configurations on the CPU, the default first, and the
+// search space of `tessera tune`.
 std::string PatternWriter::tileHints(const std::string &suffix) const {
   const bool runs = takesRuns(suffix);
   std::string text;
@@ -116,8 +119,9 @@ std::string PatternWriter::tileHints(const std::string &suffix) const {
          ", where=G <= BM and BM * BN <= 8192)\n";
 }
 
-// Returns the hints above a kernel. `suffix`: the end of its name, after the
-// pattern's.
+// Returns the hints above the kernel NAME + suffix. `halfTensors` have the type
+// TYPE, which is fp32 in some instances; `fullTensors` are fp32.
+// `withGradients` adds the gradients of learned parameters.
 std::string PatternWriter::head(const std::string &suffix,
                                 const std::string &halfTensors,
                                 const std::string &fullTensors,

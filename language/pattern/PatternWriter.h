@@ -1,5 +1,5 @@
-// language/pattern/PatternWriter.h - writes the text of the kernels of a
-// pattern.
+// language/pattern/PatternWriter.h - writes the kernels of a pattern as Python
+// source.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,17 +18,18 @@ namespace tessera::language {
 std::vector<std::string> parametersOf(const FunctionDef &function);
 std::string upperCase(std::string text);
 
-// Writes the texts that depend on a pattern.
+// Writes the kernels of a pattern, and the functions that they call.
 class PatternWriter {
 public:
-  // All three outlive the writer. `name` becomes the name of the kernels.
+  // The references must stay valid while the writer is used. `name` becomes the
+  // name of the kernels.
   PatternWriter(std::string name, const Pattern &pattern,
                 const Visibility &visibility, const Gradients &gradients);
 
   // Returns false if `sees` shows that no query attends to a later key.
   bool attendsToLaterKeys() const;
-  // Returns functions with one signature for all patterns: NAME_mask, NAME_keys
-  // ...
+  // Returns the functions that the code of kernels/attention calls: NAME_mask,
+  // NAME_keys and others. Their signatures are the same for all patterns.
   std::string adapters() const;
   // Returns the kernels NAME_ref, NAME, NAME_bwd_dq, NAME_bwd_dkdv, NAME_bwd,
   // NAME_decode and, if queries attend to later keys, NAME_first_reader.
@@ -39,14 +40,18 @@ public:
   std::string listKernels() const;
 
 private:
-  // Returns "extra[1]" for a parameter or a value of a sequence; any other name
-  // unchanged.
+  // Returns the expression for a name that `sees` or `modify` reads: "extra[1]"
+  // for a parameter or a value of a sequence ("extra[2][1]" with select(...)),
+  // "t.to(tl.int32)" for t with select(...), else the name.
   std::string inside(const std::string &parameter) const;
   // Returns a call with the parameters of a function: "f(t, pos, extra[0])".
   std::string call(const std::string &function,
                    const std::vector<std::string> &parameters) const;
   std::string adapter(const std::string &suffix, const std::string &signature,
                       const std::string &result) const;
+  // Returns a Pattern of kernels/attention/core.py as text, such as
+  // "Pattern((window,), near_mask, ...)". `gaps`: with NAME_visible;
+  // `backward`: with the derivatives of `modify`.
   std::string patternValue(bool gaps, bool backward) const;
   std::string head(const std::string &suffix, const std::string &halfTensors,
                    const std::string &fullTensors, bool gradients) const;

@@ -60,8 +60,8 @@ Pair selectedBranch(const Inputs &in, Outputs &to) {
                      in.cuSeqlens, in.maxSeqlen, in.selectionLength, in.scale);
 }
 
-// Calls the ops through the dispatcher, so that meta tensors reach the meta
-// kernels of these ops.
+// Calls the ops through torch's dispatcher, so that their meta functions apply
+// to meta tensors.
 Outputs runStages(const Inputs &in) {
   static const auto compressed = findOp<Triple(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,

@@ -1,5 +1,5 @@
-// ops/attention/NsaAttention.cpp - complete NSA attention, composed of the ops
-// of its stages.
+// ops/attention/NsaAttention.cpp - NSA: compresses keys and values, then calls
+// nsa_gated_attention.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/Autograd.h"
@@ -14,8 +14,8 @@ namespace nsa_attention_op {
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
 
-// Calls the ops through the dispatcher, so that autograd and meta tensors use
-// the kernels of these ops.
+// Calls both ops through torch's dispatcher, so that their autograd formulas
+// and meta functions apply.
 std::tuple<Tensor, Tensor, Tensor> nsaAttention(
     const Tensor &q, const Tensor &kCmp, const Tensor &vCmp, const Tensor &kSel,
     const Tensor &vSel, const Tensor &kWin, const Tensor &vWin,

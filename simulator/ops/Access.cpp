@@ -1,5 +1,5 @@
 // simulator/ops/Access.cpp - computes and checks the addresses of a warp's
-// memory access.
+// memory access, and counts its sectors, lines and bank conflicts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/ops/Access.h"
@@ -23,7 +23,8 @@ const char *verb(const Access &access) {
            address, std::move(place), ""});
 }
 
-// Returns the number of different values among the lanes of a mask.
+// Returns the number of different `value >> shift` among the lanes of a mask:
+// 32-byte sectors for a shift of 5, 128-byte lines for 7.
 U32 distinct(const U64 *value, U32 mask, U32 shift) {
   U64 list[Lanes];
   U32 count = 0;
@@ -43,6 +44,7 @@ U32 distinct(const U64 *value, U32 mask, U32 shift) {
   return static_cast<U32>(std::unique(list, list + count) - list);
 }
 
+// Returns the passes of an access over the banks; see bankWays().
 U32 waysOf(const U64 *address, U32 bytes, U32 mask) {
   U32 narrow[Lanes];
   for (U32 l = 0; l < Lanes; ++l)
@@ -70,7 +72,7 @@ void addressesOf(Warp &w, const Inst &i, U32 mask, U32 row, Access &access) {
   if (U32 poisoned = static_cast<U32>(taint))
     violate({Check::Uninitialized, firstLane(poisoned),
              "the address of this access is uninitialized", 0, "", ""});
-  // An offset in shared memory has 32 bits and may wrap without an error.
+  // An offset in shared, local or parameter memory has 32 bits and may wrap.
   if (i.space == MemSpace::Global || i.space == MemSpace::Generic) {
     U32 lane = firstLane(static_cast<U32>(taint >> 32));
     violate({Check::AddressOverflow, lane,

@@ -10,28 +10,32 @@ namespace tessera::sim {
 using U32 = uint32_t;
 using U64 = uint64_t;
 
-// Addresses of the lanes, and what they have in common.
+// The addresses of a warp's memory access by lane, its size and its direction.
 struct Access {
   U64 address[Lanes];
-  U32 bytes = 0; // of one lane, all elements
+  U32 bytes = 0; // per lane, of all elements
   bool writes = false;
 };
 
-// op[row] + imm for the lanes of `mask`. Throws Violation for an uninitialized
-// address and (global) one that a signed overflow went into.
+// Sets the addresses of all lanes to the register row `row` + i.imm. Throws
+// Violation if the address of a lane of `mask` depends on an uninitialized
+// value or, for global and generic accesses, on a signed 32-bit overflow.
 void addressesOf(Warp &w, const Inst &i, U32 mask, U32 row, Access &access);
 
-// Throws Violation for lanes that are misaligned or outside of every range.
-// Returns the allocation when all lanes are in one, else null.
+// Throws Violation if a lane is misaligned, is not completely inside one
+// allocation, or writes to read-only memory. Returns the allocation if all
+// lanes are in one, else null.
 Allocation *checkGlobal(Warp &w, const Inst &i, U32 mask, const Access &access);
-// Shared: bounds and alignment. `align` is that of one address.
+// Checks the bounds of a shared access, and that each address is a multiple of
+// `align`. Throws Violation.
 void checkShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
                  U32 bytes, U32 align, bool writes);
-// Local: bounds and alignment.
+// Checks the bounds and alignment of a local access. Throws Violation.
 void checkLocal(Warp &w, const Inst &i, U32 mask, const Access &access);
 
-// Splits generic addresses by window: calls f(space, mask) with the addresses
-// of that mask reduced to the space's own.
+// Splits generic addresses by state space: calls f(space, lanes) for each space
+// that lanes of `mask` access. Addresses of shared, local and parameter memory
+// become offsets in that space.
 template <class F>
 void bySpace(const Inst &i, U32 mask, Access &access, F f) {
   if (i.space != MemSpace::Generic) {
@@ -58,12 +62,12 @@ void bySpace(const Inst &i, U32 mask, Access &access, F f) {
     f(MemSpace::Param, part);
 }
 
-// Counters.
+// Adds an access to the counters of its instruction, if they are enabled.
 void countGlobal(Warp &w, const Inst &i, U32 mask, const Access &access,
                  const Allocation *allocation);
 void countShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
                  U32 bytes);
-// What cp.async writes to shared memory.
+// Counts the bank conflicts of a cp.async's writes to shared memory.
 void countCopy(Warp &w, const Inst &i, U32 mask, const U64 *address, U32 bytes);
 
 // Loads of any space into op[0..count-1]; the address is op[count].

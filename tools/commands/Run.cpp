@@ -42,8 +42,8 @@ struct RunOptions {
   std::optional<int64_t> repeat;
 };
 
-// Returns the kernel and instance of the given name; without a name, the first
-// instance of the file.
+// Returns the instance of the given name, and its kernel. Without a name,
+// returns the first instance of the file.
 std::pair<std::shared_ptr<const Description>, const language::Instance *>
 findInstance(const RunOptions &options) {
   std::vector<std::string> known;
@@ -76,7 +76,8 @@ findInstance(const RunOptions &options) {
   return found;
 }
 
-// A launch: an instance of the file, or one that --arg alone defines.
+// A launch of an instance of the file, or of a kernel that --arg alone
+// describes (a plain launch).
 struct Launch {
   std::shared_ptr<const Description> kernel;
   language::Instance instance;
@@ -85,7 +86,9 @@ struct Launch {
 };
 
 // Returns the kernel for a launch without an instance: the named kernel or the
-// only one. Returns null if the launch uses an instance.
+// only one. Returns null if the launch uses an instance or if the file has no
+// kernels. A file with instances has plain launches only if an --arg names a
+// tensor.
 std::shared_ptr<const Description> plainKernel(const RunOptions &options) {
   const std::string file = runtime::findTypedFile(options.file);
   const std::vector<std::string> kernels = runtime::kernelNames(file);

@@ -25,10 +25,11 @@
 namespace tessera::trainer {
 namespace {
 
-/// The measurements of a step on the host: the micro-batches' losses, the norm
-/// of the scaled gradient and sums of statistics (fp64, possibly empty). One
-/// device-to-host copy, the only one of a step, transfers all. `shares` are
-/// each micro-batch's targets divided by its tokens.
+/// The measurements of a step on the host: the losses of its micro-batches, the
+/// norm of the gradient times the loss scale, and sums of statistics (fp64; may
+/// be empty). One device-to-host copy transfers all. It is the only copy of a
+/// step, unless processes exchange data through the host. `shares` are each
+/// micro-batch's targets divided by its tokens.
 struct StepFigures {
   StepFigures(const std::vector<at::Tensor> &losses,
               const std::vector<double> &shares, const at::Tensor &norm,
@@ -100,8 +101,9 @@ int Run::ownSignal() {
   return signal == 0 && control.halted() ? SIGTERM : signal;
 }
 
-/// Returns the mean loss over the targets of all processes. All processes call
-/// it after the same step, and learn here whether one was asked to stop.
+/// Returns the mean loss over the targets of all processes, and their targets
+/// divided by their tokens. All processes call this function in the same step.
+/// It also tells them whether a process was asked to stop.
 Run::StepLoss Run::shareLoss(double weighted, double targetShare) {
   const int signal = parallel.size() > 1 ? ownSignal() : 0;
   const auto sums = parallel.sum(
@@ -138,9 +140,9 @@ void Run::takeStep() {
         toBatch(source.next(), config.sequenceLength, model.device());
     if (i + 1 == config.accumulate)
       exchange.beginLast();
-    // A CUDA graph collects no statistics and starts no exchange of gradients:
-    // logged steps, and the last micro-batch of several processes, run without
-    // one.
+    // A CUDA graph collects no statistics and starts no exchange of gradients.
+    // Logged steps do not use it, nor does, in a run of several processes, the
+    // last micro-batch of each step.
     const bool replays =
         !logged && (parallel.size() == 1 || i + 1 < config.accumulate);
     targetShares.push_back(double(batch.targetCount) /
@@ -258,7 +260,8 @@ void Run::stop(const std::string &what) {
   if (lastFinite > newest)
     throw Error(what, fmt::format("{}goes on from the checkpoint of step {}",
                                   lower, newest));
-  // The first step's loss does not depend on the learning rate.
+  // If the first step after a resume is not finite, the learning rate is not
+  // the cause: that step's loss does not depend on it.
   const std::string before =
       checkpoints.size() < 2
           ? ""

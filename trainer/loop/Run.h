@@ -27,9 +27,10 @@ public:
       AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
       DataParallel &parallel);
 
-  /// Makes and logs one optimizer step. Skips a bad update
-  /// (trainer/optim/UpdateGuard.h) and logs its batch; the next step uses the
-  /// next batch. Throws tessera::Error if train.skip_budget is exhausted.
+  /// Makes one optimizer step, and logs the first, the last and each
+  /// train.log_every-th one. Skips a bad update (trainer/optim/UpdateGuard.h)
+  /// and logs its batch; the next step uses the next batch. Throws
+  /// tessera::Error if train.skip_budget is exhausted.
   void step();
   /// Makes the evaluations and checkpoints that are due after a step. They do
   /// not count as training time.
@@ -38,8 +39,8 @@ public:
   /// that fails, a later call logs a warning.
   void between();
   /// Writes a checkpoint and waits until it is on disk. Throws tessera::Error
-  /// if it cannot be written, or if the loss of the last step was not finite,
-  /// because then the weights can be damaged.
+  /// if it cannot be written, or if the loss or the gradient of the last step
+  /// was not finite, because then the weights can be damaged.
   void save();
 
   bool last() const { return progress.step >= config.steps; }
@@ -100,8 +101,9 @@ private:
   const double tokenFlops; ///< Floating-point operations per token.
   Utilization utilization; ///< Relative to one process's share of the machine.
   double recent = 0;       ///< Smoothed seconds per step, for the ETA.
-  /// True if the loss of the last step was not finite. No checkpoint is
-  /// written until a step has a finite loss; earlier ones stay.
+  /// True if the loss or the gradient of the last step was not finite, except
+  /// for an fp16 overflow that only lowers the loss scale. While true, no
+  /// checkpoint is written; earlier checkpoints stay.
   bool suspect = false;
   bool saveDue = false;
   int64_t lastFinite = -1; ///< Last step whose loss and gradient were finite.

@@ -40,7 +40,7 @@ bool isOutOfMemory(const std::exception &e) {
 
 /// The facts on a run that error messages contain.
 struct Attempt {
-  Config settled; ///< What the run makes of the settings.
+  Config settled; ///< The settings with derived values.
   c10::Device device = c10::kCPU;
 };
 
@@ -85,7 +85,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   Progress progress =
       beginning(checkpoint, config, corpus, optimizer, parallel);
 
-  // --- duration of the run; kernels
+  // --- first batches, kernels and the run folder
   const StopSignals signals;
   firstBatches(model, optimizer, corpus, config, progress, say);
   sayExchangeRate(parallel, config, model.parameterCount(), device, say);

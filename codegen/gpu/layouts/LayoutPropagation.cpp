@@ -41,10 +41,10 @@ LayoutPropagation::LayoutPropagation(func::FuncOp function,
     use(dot.acc);
   Region &body = function.getFunctionBody();
   for (bool changed = true; changed;) {
-    // Order of precedence for elementwise operations: a layout that all
-    // operands determine, then the layout of one operand, then one that a user
-    // wants, then any layout. Other operations take that of the first operand
-    // that has one.
+    // Order of precedence for elementwise operations: the layout of a `strong`
+    // operand, then that of the first operand once all but broadcasts have one,
+    // then that of the first operand that has one, then one that a user wants,
+    // then any. forward() has the rules of other operations.
     eager = false;
     while (forward(body))
       ;
@@ -95,7 +95,8 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
     return false;
   int axis = 0;
   int64_t width = neighboursInLane(own.layout(), axis);
-  // If a lane holds no neighbours, the first two lanes do.
+  // If a lane holds no neighbours, takes the axis along which lanes 0 and 1
+  // hold neighbours, if any.
   for (size_t d = 0; axis < 0 && d < own.layout().outs().size(); ++d)
     if (!own.getLanes().empty() &&
         own.getLanes()[0] ==
@@ -113,8 +114,9 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
     return count;
   };
   Traffic here = traffic(layout), alone = traffic(own);
-  // If the stride of the addresses is unknown, compares the requests too: with
-  // fewer requests, more elements of one request may share a sector.
+  // If the stride is unknown, patternOf() assumes 1, so `sectors` is an
+  // estimate. Requests then count too: with fewer requests, more elements of
+  // one request may share a sector.
   bool isKnown = strideAlong(op->getOperand(0), axis).has_value();
   if (here.sectors <= alone.sectors &&
       (isKnown || here.requests <= alone.requests))
@@ -131,8 +133,9 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
   if (pattern.isStore &&
       hasDot(loop)) // The conversion is small compared with the dot.
     return true;
-  // Another load needs this value for its address or mask, often in the next
-  // iteration (tessera-pipeline-loops). A conversion would delay it.
+  // Another load's address or mask is computed from this value, often in the
+  // next iteration (tessera-pipeline-loops). A conversion would delay that
+  // load.
   if (!pattern.isStore && feedsLoads(op->getResult(0)))
     return false;
   int64_t warps = int64_t(1) << llvm::count(usedWarps, true);
@@ -148,9 +151,10 @@ tile::LinearAttr LayoutPropagation::access(Operation *op) const {
   return accesses.lookup(op);
 }
 
-// Returns the block argument of a loop's body for a result of the loop, and the
-// result for the argument; null for any other value. The two hold one carried
-// value and so must have the same layout.
+// Returns the argument of a loop's body for a result of the loop, and the
+// result for the argument; null for any other value. For scf.while, the
+// argument is one of the `after` region. The two hold one carried value and so
+// must have the same layout.
 static Value carriedTwin(Value value) {
   if (auto result = dyn_cast<OpResult>(value)) {
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
@@ -195,7 +199,8 @@ bool LayoutPropagation::propagate(Value to, Value from) {
 // Rematerializable values
 //===----------------------------------------------------------------------===//
 
-// True if an operation is cheap enough to be executed once per layout.
+// True if an operation may be executed once per layout. Operations of the math
+// dialect and float division are too expensive for this.
 bool LayoutPropagation::canRematerialize(Operation *op) const {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
@@ -301,8 +306,9 @@ bool LayoutPropagation::forwardIf(scf::IfOp branch) {
   return changed;
 }
 
-// A large store uses the layout of tessera-coalesce. A small one uses the
-// layout of its value, unless the value is rematerializable or wastesSectors().
+// A large store uses its layout in anchors(). A small store uses that layout
+// too if its value is rematerializable. Otherwise it uses the layout of its
+// value, or ownLayout() if wastesSectors() is true for that layout.
 bool LayoutPropagation::forwardStore(Operation *op) {
   if (!tensorOfPointers(op) || accesses.count(op))
     return false;
@@ -359,8 +365,8 @@ bool LayoutPropagation::forward(Operation *op) {
       else if (!best || (strong.contains(operand) && !strong.contains(best)))
         best = operand;
     }
-    // An operand without a layout may still get that of a dot: an accumulator
-    // before propagation has reached its loop.
+    // Waits for operands without a layout, because they may still get that of a
+    // dot: an accumulator gets its layout when propagation reaches its loop.
     return best && (complete || eager || strong.contains(best)) &&
            propagate(result, best);
   }
@@ -375,12 +381,13 @@ bool LayoutPropagation::forward(Operation *op) {
     tile::LinearAttr from = takesAny ? source(operand) : assigned(operand);
     if (!from)
       continue;
-    if (isa<tile::SortOp>(op)) // Replicas would repeat the work of a sort.
+    // Replicas (lanes that hold equal elements) would repeat the sort.
+    if (isa<tile::SortOp>(op))
       from = attr(layout::shareReplication(from.layout()));
     std::optional<LinearLayout> layout = resultLayout(op, from.layout());
     if (auto shares = sharedResult(op, from.layout()))
       layout = shares;
-    if (!layout) // the halves of a split are in different lanes
+    if (!layout) // a split: its halves are in different lanes
       layout = plain(tile::shapeOf(result.getType())).layout();
     bool changed = false;
     for (Value each : op->getResults())
@@ -507,9 +514,10 @@ bool LayoutPropagation::backward(Value value) {
     }
   }
   // In the layout of an accumulator, each lane holds many elements of a vector,
-  // which other lanes replicate. In a loop, each lane loads one element instead
-  // and a conversion redistributes them. If loads of the next iteration wait
-  // for the vector (tessera-pipeline-loops), that would take too long.
+  // which other lanes replicate. In a loop, the plain layout avoids this: each
+  // lane loads one element, and a conversion distributes them. If the operands
+  // of loads are computed from the vector, the conversion would delay these
+  // loads (tessera-pipeline-loops).
   if (best && bestStrong && int64_t(1) << best.getRegisters().size() >= 8 &&
       tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value) &&
       !feedsLoads(value)) {
@@ -520,7 +528,7 @@ bool LayoutPropagation::backward(Value value) {
     best = ownLayout(op);
     bestStrong = false;
   }
-  // `bestStrong` is false if the load keeps a layout other than the dot's.
+  // `bestStrong` is false if one of these branches replaced the dot's layout.
   return set(value, best, bestStrong);
 }
 
@@ -539,8 +547,9 @@ bool LayoutPropagation::backward(Region &region) {
   return changed;
 }
 
-// Assigns one layout where propagation determines none: to the largest access
-// without a layout, the one that tessera-coalesce chose; else to another value.
+// Assigns one layout where propagation determines none. The largest access
+// without a layout gets its layout in anchors(). Without such an access,
+// another value gets a layout.
 bool LayoutPropagation::decideOne(Region &region) {
   Operation *access = nullptr;
   Value open;
@@ -577,8 +586,8 @@ bool LayoutPropagation::decideOne(Region &region) {
     return false;
   Operation *op = open.getDefiningOp();
   tile::LinearAttr layout;
-  // If no user wants a layout of a broadcast, its axes are spread over lanes
-  // that would hold replicas.
+  // If no user wants a layout of a broadcast, its new axes are distributed over
+  // the lanes that would hold replicas.
   if (op && isa<tile::BroadcastOp>(op))
     if (tile::LinearAttr from = assigned(op->getOperand(0)))
       layout = attr(spreadBroadcast(from.layout(),

@@ -6,13 +6,13 @@
 // atomics of more than two elements per thread (AccessLayouts.h). There are
 // three kinds of value:
 //
-//   rematerializable  computed from ranges, splats and constants by arithmetic
-//                     and shape operations (indices, masks, pointers). It gets
-//                     no layout: Rewrite.cpp computes it in each layout that a
-//                     user wants.
-//   forward           takes its layout from its operands. A dot's layout takes
-//                     precedence over a load's, because later dots and
-//                     reductions want it.
+//   rematerializable  computed from ranges, splats and splat constants by cheap
+//                     arithmetic and shape operations (indices, masks,
+//                     pointers). It gets no layout: Rewrite.cpp computes it in
+//                     each layout that a user wants.
+//   forward           takes its layout from its operands. The layout of a dot
+//                     on tensor cores takes precedence over a load's, because
+//                     later dots and reductions want it.
 //   backward          takes its layout from its users, because its operands
 //                     determine none: small loads, values computed from them,
 //                     and broadcasts. Results of reductions, joins and splits
@@ -83,14 +83,17 @@ public:
   /// True if an access has at most two elements per thread. Such a load is
   /// usually cheaper in a layout that a user wants than with a conversion.
   bool isSmallAccess(mlir::Operation *op) const;
-  /// True if a conversion is cheaper than a small access in `layout` instead of
-  /// ownLayout(). Outside of loops, and for stores in loops with dots, one more
-  /// sector suffices. Other accesses in loops need four times the requests, 16
-  /// more sectors per warp, or a tile with an element for every thread. False
-  /// for a load in a loop from which another load's operand is computed.
+  /// True if a small access in ownLayout() with a conversion is cheaper than
+  /// one in `layout`. This requires that `layout` causes more sectors (or
+  /// requests, if the stride is unknown). This suffices outside of loops and
+  /// for a store in a loop with dots. Other accesses in loops also need four
+  /// times the requests, 16 more sectors per warp, or a tile with an element
+  /// for every thread. False for a load in a loop if another load's operand is
+  /// computed from it.
   bool wastesSectors(mlir::Operation *op, tile::LinearAttr layout);
-  /// Returns the layout that tessera-coalesce chose for an access, without the
-  /// warps that no large access and no dot uses.
+  /// Returns the layout of an access in anchors(). Bits of the warp number that
+  /// no large access and no dot uses become replicas there, and their elements
+  /// move to registers.
   tile::LinearAttr ownLayout(mlir::Operation *op);
 
 private:
@@ -118,7 +121,8 @@ private:
   /// it waits until all operands have one.
   bool eager = false;
   llvm::DenseMap<mlir::Value, tile::LinearAttr> assignments;
-  /// Values whose layouts come from a dot on tensor cores.
+  /// Values whose layouts come from the result of a dot on tensor cores, or
+  /// that are operands of any dot and have the layout that it wants.
   llvm::DenseSet<mlir::Value> strong;
   llvm::DenseSet<mlir::Value> rematerializable;
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> accesses, combined;
