@@ -12,15 +12,16 @@ TORCH = "2.15"  # lib/ and bin/ are compiled against this release
 NAME = "libtessera_torch.so"
 
 
-def folder_of(release: str) -> str:
-    """The subfolder of lib/ that holds what is compiled against another release of torch: "torch-2.11"; "" for TORCH."""
-    return "" if release == TORCH else f"torch-{release}"
+def name_for(name: str, release: str) -> str:
+    """The file of lib/ or bin/ that is compiled against a release of torch: "tessera-train-2.11", and the name itself for TORCH."""
+    stem, dot, ending = name.partition(".")
+    return name if release == TORCH else f"{stem}-{release}{dot}{ending}"
 
 
 def releases() -> list[str]:
     """The releases of torch for which this package has a library, ascending."""
-    others = (Path(__file__).resolve().parent / "lib").glob(f"torch-*/{NAME}")
-    return sorted([TORCH, *(place.parent.name.removeprefix("torch-") for place in others)],
+    others = (Path(__file__).resolve().parent / "lib").glob(name_for(NAME, "[0-9]*"))
+    return sorted([TORCH, *(place.stem.rpartition("-")[2] for place in others)],
                   key=lambda release: [int(part) for part in release.split(".") if part.isdigit()])
 
 
@@ -46,7 +47,7 @@ def path(release: str = TORCH) -> Path:
     lies. Raises ImportError where there is none."""
     package = Path(__file__).resolve().parent
     named = os.environ.get("LIBTESSERA_TORCH", "")
-    places = [Path(named)] if named else [package / "lib" / folder_of(release) / NAME, package.parents[1] / "build/release/lib" / NAME]
+    places = [Path(named)] if named else [package / "lib" / name_for(NAME, release), package.parents[1] / "build/release/lib" / NAME]
     for place in places:
         if place.is_file():
             return place.resolve()

@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from tessera._library import folder_of
+from tessera._library import TORCH
+
+TRAINS = ("train", "generate", "evaluate", "export", "config", "bench")  # verbs of `tessera` that start tessera-train or tessera-bench
 
 
 def _torch_release(folder: Path) -> str:
@@ -26,10 +28,10 @@ def _become(name: str) -> NoReturn:
     package = Path(__file__).resolve().parent
     folders = [str(package / "lib")]
     torch = importlib.util.find_spec("torch")
-    other = ""
+    release = ""
     if torch and torch.origin:
         folders.append(str(Path(torch.origin).parent / "lib"))
-        other = folder_of(_torch_release(Path(torch.origin).parent))
+        release = _torch_release(Path(torch.origin).parent)
     # For tessera-parquet, which `tessera data` starts.
     pyarrow = importlib.util.find_spec("pyarrow")
     if pyarrow and pyarrow.origin:
@@ -37,10 +39,10 @@ def _become(name: str) -> NoReturn:
     if before := os.environ.get("LD_LIBRARY_PATH"):
         folders.append(before)
     os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(folders)
+    if (name == "tessera-train" or sys.argv[1:2] and sys.argv[1] in TRAINS) and release not in ("", TORCH):
+        sys.exit(f"{name}: training needs torch {TORCH}, and this Python has torch {release}; the torch ops work with both\n"
+                 f"HINT: pip install 'torch=={TORCH}.*'")
     program = package / "bin" / name
-    # tessera-train is linked with torch: one for each release.
-    if other and (package / "lib" / other / name).is_file():
-        program = package / "lib" / other / name
     if not program.is_file():
         sys.exit(f"{name}: {program} is not there\n"
                  "HINT: it comes with the wheel; in a checkout, run build/release/bin/" + name)
