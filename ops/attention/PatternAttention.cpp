@@ -26,12 +26,12 @@ void checkLearned(const PatternCall &c, const std::vector<std::string> &names) {
                 c.learned ? "a tensor" : "None",
                 "; pass [learned numbers, query heads] exactly if there are "
                 "any");
-  if (c.learned)
+  if (c.learned) {
     checkFloating(opName, "learned", *c.learned);
-  if (c.learned)
     checkSymbolicShape(opName, "learned", *c.learned,
                        {int64_t(names.size()), c.q.sym_size(1)},
                        "[learned numbers of the pattern, query heads]");
+  }
 }
 
 void checkGates(const PatternCall &c, const language::Selection &s) {

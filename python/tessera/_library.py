@@ -12,15 +12,14 @@ TORCH = "2.15"  # lib/ and bin/ are compiled against this release
 NAME = "libtessera_torch.so"
 
 
-def name_for(name: str, release: str) -> str:
-    """The file of lib/ or bin/ that is compiled against a release of torch: "tessera-train-2.11", and the name itself for TORCH."""
-    stem, dot, ending = name.partition(".")
-    return name if release == TORCH else f"{stem}-{release}{dot}{ending}"
+def name_for(release: str) -> str:
+    """The file of lib/ that is compiled against a release of torch: "libtessera_torch-2.11.so", and NAME for TORCH."""
+    return NAME if release == TORCH else NAME.replace(".so", f"-{release}.so")
 
 
 def releases() -> list[str]:
     """The releases of torch for which this package has a library, ascending."""
-    others = (Path(__file__).resolve().parent / "lib").glob(name_for(NAME, "[0-9]*"))
+    others = (Path(__file__).resolve().parent / "lib").glob(name_for("[0-9]*"))
     return sorted([TORCH, *(place.stem.rpartition("-")[2] for place in others)],
                   key=lambda release: [int(part) for part in release.split(".") if part.isdigit()])
 
@@ -47,7 +46,7 @@ def path(release: str = TORCH) -> Path:
     lies. Raises ImportError where there is none."""
     package = Path(__file__).resolve().parent
     named = os.environ.get("LIBTESSERA_TORCH", "")
-    places = [Path(named)] if named else [package / "lib" / name_for(NAME, release), package.parents[1] / "build/release/lib" / NAME]
+    places = [Path(named)] if named else [package / "lib" / name_for(release), package.parents[1] / "build/release/lib" / NAME]
     for place in places:
         if place.is_file():
             return place.resolve()

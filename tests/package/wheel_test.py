@@ -148,11 +148,14 @@ class TestWheel:
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text("")
         (folder / "version.py").write_text("__version__ = '2.13.0'\n")
-        done = subprocess.run([self.venv / "bin/python", "-c", "import sys\nsys.modules['tessera'] = type(sys)('tessera')\n"
-                               f"sys.modules['tessera'].__path__ = ['{self.site}/tessera']\nfrom tessera._programs import tessera_train\n"
-                               "tessera_train()"], text=True, capture_output=True, check=False,
-                              env={**self.environment, "PYTHONPATH": str(folder.parent)})
-        assert done.stderr.startswith("tessera-train: training needs torch 2.15, and this Python has torch 2.13; "), done.stderr
+        for arguments, refused in ((["tessera-train"], True), (["tessera", "train"], True), (["tessera", "--version"], False)):
+            done = subprocess.run([self.venv / "bin/python", "-c", "import sys\nsys.modules['tessera'] = type(sys)('tessera')\n"
+                                   f"sys.modules['tessera'].__path__ = ['{self.site}/tessera']\nsys.argv = {arguments}\n"
+                                   f"from tessera import _programs\n_programs.{arguments[0].replace('-', '_')}()"], text=True,
+                                  capture_output=True, check=False, env={**self.environment, "PYTHONPATH": str(folder.parent)})
+            message = f"{arguments[0]}: training needs torch 2.15, and this Python has torch 2.13; "
+            assert done.stderr.startswith(message) == refused, done.stderr
+            assert (done.returncode != 0) == refused, done.stderr
 
     def outside(self, names_and_paths):
         """Of libraries those that neither lie in the package nor are promised."""

@@ -57,3 +57,11 @@ def test_gradients_of_wide_heads_in_fp32(sizes):
         start += length
     for mine, theirs in zip(got, torch.autograd.grad(torch.cat(parts), wide, weight.double())):
         torch.testing.assert_close(mine.double(), theirs, atol=1e-4, rtol=1e-4)
+
+
+def test_learned_numbers_are_floats():
+    q, k, v = torch.randn(5, 2, 16), torch.randn(5, 1, 16), torch.randn(5, 1, 16)
+    cu = torch.tensor([0, 5], dtype=torch.int32)
+    for kind in (torch.int32, torch.complex64):
+        with pytest.raises(ValueError, match="learned is "):
+            ops.attention(q, k, v, cu, 5, "kernels/patterns/alibi.py", learned=torch.ones(1, 2).to(kind))
