@@ -122,12 +122,13 @@ KeyStreams checkStreams(const char *op, const at::Tensor &q,
   checkSameDevice(op, "k", k, "q", q);
   checkSameDevice(op, "v", v, "q", q);
   checkLists(a, in.indices, in.block);
-  checkNotNegative(op, "window", in.window);
+  // A window beyond the longest sequence contains every key.
+  const int64_t window = std::min(in.window, kMostDistance);
+  checkNotNegative(op, "window", window);
   checkSink(a, in.sink);
   checkExtra(a, in);
   KeyStreams s{a, a, {in.indices, in.block}, 0, {}, a, {}, 1, 1};
-  // A window beyond the longest sequence contains every key.
-  s.window = s.selection.hidden = std::min(in.window, kMostDistance);
+  s.window = s.selection.hidden = window;
   if (in.sink)
     s.sink = in.sink->contiguous();
   // Repeats the list of all heads for each key head.
