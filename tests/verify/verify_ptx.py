@@ -73,8 +73,8 @@ def work(found, rows, with_faults):
                     if name not in rows:
                         fault = dict(kind=kind, line=mutant.line + 1, what=mutant.what)
                         todo.append((name, program, launch["kernel"], fault, mutant.apply(launch["ptx"]), what))
-    # What must be proven first, then short texts, so that a part of a run covers many kernels.
-    return sorted(todo, key=lambda one: (not required(one[1], one[2]), len(one[4])))
+    # What must be proven first, faults before other launches, then short texts, so that a part of a run covers many kernels.
+    return sorted(todo, key=lambda one: (not required(one[1], one[2]), one[3] is None, len(one[4])))
 
 
 def clock(seconds):
