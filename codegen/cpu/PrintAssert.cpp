@@ -42,7 +42,8 @@ Value Emitter::text(const std::string &content) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(entry);
-    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
+    // MLIR gives lines to operations inside of functions only.
+    LLVM::GlobalOp::create(b, b.getUnknownLoc(), type, /*isConstant=*/true,
                            LLVM::Linkage::Internal, name,
                            b.getStringAttr(bytes));
   }

@@ -22,6 +22,7 @@ def run(kernel, n, programs=1, N=8, **options):
     pytest.param("bounded", 11, 2, False, ("out ",), id="assertions off"),
     pytest.param("masked", 2, 1, True, ("out 8",), id="masked"),
     pytest.param("masked", 3, 1, True, ("too large", "element 2", "comparing 1000 and 100"), id="not masked"),
+    pytest.param("in_helper", 4, 1, True, ("kernel `in_helper`", "kernels.py:48:5: assertion failed: not positive", "element 1"), id="in a helper"),
     pytest.param("always", 5, 1, False, ("assertion failed", "program (0, 0, 0), comparing 5 and 100"), id="debug=True"),
 ))
 def test_assert(kernel, n, programs, debug, parts):

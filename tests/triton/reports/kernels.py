@@ -41,3 +41,15 @@ def chatty(X, OUT, n, N: tl.constexpr):
     for i in range(n):
         tl.device_print("i", i)
     tl.store(OUT, 1.0)
+
+
+@triton.jit
+def positive(x):
+    tl.device_assert(x > 0, "not positive")
+    return x
+
+
+@triton.jit
+def in_helper(X, OUT, n, N: tl.constexpr):
+    r = tl.arange(0, N)
+    tl.store(OUT + r, positive(tl.load(X + r)))
