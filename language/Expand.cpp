@@ -34,6 +34,15 @@ class NameCollector {
 public:
   std::vector<std::string> names;
 
+  // Adds the names of a method, whose variables are its own.
+  void method(const FunctionDef &node) {
+    NameCollector inner;
+    inner.function(node);
+    for (const std::string &name : inner.names)
+      if (seen.insert(name).second)
+        names.push_back(name);
+  }
+
   void function(const FunctionDef &node) {
     for (const Parameter &parameter : node.parameters) {
       bound.insert(parameter.name);
@@ -208,8 +217,16 @@ public:
       throw CompileError(function.problems);
     if (auto wrong = checkJitDecorators(program, function); !wrong.empty())
       throw CompileError(std::move(wrong));
+    for (const auto &method : function.methods)
+      if (!method->problems.empty())
+        throw CompileError(method->problems);
+      else if (auto wrong = checkJitDecorators(program, *method);
+               !wrong.empty())
+        throw CompileError(std::move(wrong));
     NameCollector collector;
     collector.function(function);
+    for (const auto &method : function.methods)
+      collector.method(*method);
     // Two files may define one name differently. So the text of each function
     // lists what its names refer to; otherwise both would have the same key.
     std::string meanings;

@@ -117,6 +117,11 @@ void Parser::parseFunction(Block &block) {
   node->file = file;
   while (at("@"))
     parseDecorator(*node);
+  if (at("class") && node->decorators.size() == 1 &&
+      (endsWithName(node->decorators[0].get(), "aggregate") ||
+       endsWithName(node->decorators[0].get(), "_aggregate")) &&
+      parseClass(block, true))
+    return;
   if (at("async") || at("class"))
     return skipHostCode(block);
   if (!at("def"))
@@ -130,6 +135,8 @@ void Parser::parseFunction(Block &block) {
   node->range = since(start);
   if (!isHost) {
     parseKernel(*node, start);
+  } else if (inAggregate && node->name == "__init__") {
+    parseInit(*node, start);
   } else if (!node->decorators.empty() || !parsePlainFunction(*node, start)) {
     // Keeps the name, so that a call is an error with a reason.
     skipLines();

@@ -55,7 +55,7 @@ void Parser::skipHostCode(Block &block) {
   const size_t start = position;
   const std::string word(peek().text);
   if (at("class")) {
-    if (!parseNamedTuple(block))
+    if (!parseClass(block, false))
       skipLines();
     return;
   }
@@ -260,52 +260,6 @@ void Parser::findNestedKernels(size_t from, size_t to) {
     nested.push_back(std::move(node));
   }
   position = last;
-}
-
-// Parses class NAME(NamedTuple) with fields only. Returns false without a
-// report for another class or other contents.
-bool Parser::parseNamedTuple(Block &block) {
-  const size_t first = position, reported = list.diagnostics.size();
-  SourceRange start = next().range;
-  auto node = std::make_unique<FunctionDef>();
-  node->file = file;
-  node->isNamedTuple = true;
-  try {
-    const Token &name = expectName("the class");
-    node->name = std::string(name.text);
-    node->nameRange = name.range;
-    expect("(", "the class");
-    ExprPtr base = parseExpression();
-    expect(")", "the base class");
-    node->range = since(start);
-    Block fields;
-    if (endsWithName(base.get(), "NamedTuple")) {
-      parseSuite(fields, "the class");
-      node->docstring = takeDocstring(fields);
-      for (StmtPtr &field : fields) {
-        auto *stmt = field->as<AnnAssign>();
-        auto *target = stmt ? stmt->target->as<Name>() : nullptr;
-        if (!target)
-          break;
-        Parameter parameter;
-        parameter.name = target->id;
-        parameter.range = target->range;
-        parameter.annotation = std::move(stmt->annotation);
-        parameter.defaultValue = std::move(stmt->value);
-        node->parameters.push_back(std::move(parameter));
-      }
-    }
-    if (!fields.empty() && node->parameters.size() == fields.size() &&
-        list.diagnostics.size() == reported) {
-      block.push_back(std::move(node));
-      return true;
-    }
-  } catch (const Recover &) {
-  }
-  list.diagnostics.erase(list.diagnostics.begin() + ptrdiff_t(reported),
-                         list.diagnostics.end());
-  position = first;
-  return false;
 }
 
 static const std::string *boundName(const Stmt &stmt) {

@@ -320,6 +320,9 @@ void Parser::checkTarget(const Expr &target) {
     unsupported(target.range, "assigning to an element",
                 elementHint(*target.to<Subscript>().value));
   case ExprKind::Attribute:
+    if (const auto *object = target.to<Attribute>().value->as<Name>();
+        object && !initSelf.empty() && object->id == initSelf)
+      return;
     unsupported(target.range, "assigning to an attribute",
                 "assign to a variable");
   case ExprKind::Starred:

@@ -97,7 +97,9 @@ private:
   bool isTritonJit(std::string_view written, bool nested) const;
   void noteImport(std::string alias, std::string path);
   void takeHostNames(Block &block, std::string_view word);
-  bool parseNamedTuple(Block &block);
+  bool parseClass(Block &block, bool isAggregate);
+  bool takeMembers(FunctionDef &node, Block members);
+  void parseInit(FunctionDef &node, const SourceRange &start);
   static bool endsWithName(const Expr *expr, std::string_view name);
   static std::string takeDocstring(Block &body);
 
@@ -158,6 +160,8 @@ private:
   bool runsAtCompileTime = false; // inside a constexpr_function
   // Inside a function of Python, which decorators may call: it may hold dicts.
   bool isHostFunction = false;
+  bool inAggregate = false; // inside the body of a class of triton.aggregate
+  std::string initSelf;     // inside `__init__`: the name of its object
 };
 
 } // namespace tessera::language

@@ -225,14 +225,32 @@ static std::string dumpParameter(const Parameter &parameter) {
   return text;
 }
 
+static std::string dumpFunction(const FunctionDef &node, unsigned indent);
+
+static std::string dumpClass(const FunctionDef &node, unsigned indent) {
+  const std::string pad(indent, ' ');
+  std::string text =
+      node.isAggregate
+          ? pad + "@triton.aggregate\n" + pad + "class " + node.name + ":\n"
+          : pad + "class " + node.name + "(NamedTuple):\n";
+  for (const Parameter &field : node.parameters)
+    text += pad + "    " + dumpParameter(field) + "\n";
+  for (const auto &method : node.methods)
+    text += dumpFunction(*method, indent + 4);
+  return text;
+}
+
+const FunctionDef *FunctionDef::method(std::string_view name) const {
+  for (const auto &method : methods)
+    if (method->name == name)
+      return method.get();
+  return nullptr;
+}
+
 static std::string dumpFunction(const FunctionDef &node, unsigned indent) {
+  if (node.isNamedTuple)
+    return dumpClass(node, indent);
   std::string pad(indent, ' '), text;
-  if (node.isNamedTuple) {
-    text = pad + "class " + node.name + "(NamedTuple):\n";
-    for (const Parameter &field : node.parameters)
-      text += pad + "    " + dumpParameter(field) + "\n";
-    return text;
-  }
   for (const HintComment &hint : node.hints)
     text += pad + "# tessera: " + hint.text + "\n";
   for (const ExprPtr &decorator : node.decorators)

@@ -393,13 +393,19 @@ struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
   // A Python function whose body contains only what kernels support. It runs at
   // compile time if its arguments are known.
   bool isPlain = false;
-  // A class of typing.NamedTuple: its fields are the parameters, a call makes
-  // a tuple.
+  // A class of typing.NamedTuple or of triton.aggregate: its fields are the
+  // parameters, a call makes a tuple.
   bool isNamedTuple = false;
+  bool isAggregate = false; // under triton.aggregate
+  // Of a class: its functions under triton.jit, and `__init__` of an aggregate.
+  std::vector<std::unique_ptr<FunctionDef>> methods;
   std::shared_ptr<const SourceFile> file;
   // Errors that are reported only if the function is compiled: Python that
   // kernels do not support, and a second definition.
   std::vector<Diagnostic> problems;
+
+  // Returns the method of a class, or null.
+  const FunctionDef *method(std::string_view name) const;
 };
 
 struct Module {

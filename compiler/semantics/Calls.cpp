@@ -68,18 +68,22 @@ Value Lowering::call(const language::Call &expr) {
   if (auto *module = function.as<ModuleRef>();
       module && module->path == "tl.dtype")
     function = BuiltinRef{Registry::get().find("dtype"), nullptr};
-  if (auto *callee = function.as<FunctionRef>())
-    return inlineCall(*callee->def, arguments(expr), expr.range);
+  auto *callee = function.as<FunctionRef>();
   auto *builtin = function.as<BuiltinRef>();
-  if (!builtin)
+  if (!callee && !builtin)
     failNotCallable(expr, function);
-  checkOnElements(*builtin->builtin, expr.function->range);
+  if (builtin)
+    checkOnElements(*builtin->builtin, expr.function->range);
   std::vector<Argument> given = arguments(expr);
   const auto *method = expr.function->as<language::Attribute>();
-  if (builtin->self)
-    given.insert(given.begin(), Argument{"", *builtin->self,
+  if (const auto &self = callee ? callee->self : builtin->self)
+    given.insert(given.begin(), Argument{"", *self,
                                          method ? method->value->range
                                                 : expr.function->range});
+  if (callee)
+    return inlineCall(*callee->def, std::move(given), expr.range);
+  if (builtin->builtin->name == "aggregate_replace")
+    return replaceFields(std::move(given), expr.range);
   BuiltinCall bound(emit, *builtin->builtin, std::move(given));
   return builtin->builtin->emit(bound);
 }
@@ -87,6 +91,8 @@ Value Lowering::call(const language::Call &expr) {
 Value Lowering::call(const Value &function, std::vector<Value> arguments,
                      const SourceRange &range) {
   std::vector<Argument> given;
+  if (auto *callee = function.as<FunctionRef>(); callee && callee->self)
+    given.push_back({"", *callee->self, range});
   for (Value &argument : arguments)
     given.push_back({"", std::move(argument), range});
   if (auto *callee = function.as<FunctionRef>())
@@ -174,32 +180,8 @@ void Lowering::failDynamicArgument(const language::FunctionDef &callee,
        "pass a tl.constexpr value, or make it a @triton.jit function");
 }
 
-Value Lowering::inlineCall(const language::FunctionDef &callee,
-                           std::vector<Argument> given,
-                           const SourceRange &range) {
-  At at(*this, range);
-  if (!callee.problems.empty())
-    throw CompileError(callee.problems);
-  const bool compileTime = callee.isConstexpr || callee.isPlain;
-  if (callee.isNamedTuple) {
-    Frame fields;
-    fields.function = &callee;
-    fields.file = callee.file ? callee.file : frame().file;
-    bindParameters(callee, std::move(given), fields);
-    std::vector<Value> values;
-    for (const language::Parameter &field : callee.parameters)
-      values.push_back(fields.scope[field.name].value);
-    return Value::namedTuple(callee, std::move(values));
-  }
-  if (!callee.isJit && !compileTime)
-    fail(DiagnosticId::NotSupported, range,
-         "`" + callee.name + "` is not a kernel function",
-         "decorate it with @triton.jit");
-  for (const Frame *active : frames)
-    if (active->function == &callee)
-      fail(DiagnosticId::RecursiveCall, range,
-           "`" + callee.name + "` calls itself",
-           "helpers are inlined; use a loop");
+Lowering::Frame Lowering::newFrame(const language::FunctionDef &callee,
+                                   const SourceRange &range) {
   if (frames.size() > kMaxCallDepth)
     fail(DiagnosticId::CallDepth, range,
          "more than " + std::to_string(kMaxCallDepth) +
@@ -210,6 +192,28 @@ Value Lowering::inlineCall(const language::FunctionDef &callee,
   inner.file = callee.file ? callee.file : frame().file;
   inner.callRange = range;
   inner.callLocation = emit.location();
+  return inner;
+}
+
+Value Lowering::inlineCall(const language::FunctionDef &callee,
+                           std::vector<Argument> given,
+                           const SourceRange &range) {
+  At at(*this, range);
+  if (!callee.problems.empty())
+    throw CompileError(callee.problems);
+  const bool compileTime = callee.isConstexpr || callee.isPlain;
+  if (callee.isNamedTuple)
+    return makeFields(callee, std::move(given), range);
+  if (!callee.isJit && !compileTime)
+    fail(DiagnosticId::NotSupported, range,
+         "`" + callee.name + "` is not a kernel function",
+         "decorate it with @triton.jit");
+  for (const Frame *active : frames)
+    if (active->function == &callee)
+      fail(DiagnosticId::RecursiveCall, range,
+           "`" + callee.name + "` calls itself",
+           "helpers are inlined; use a loop");
+  Frame inner = newFrame(callee, range);
   if (compileTime)
     for (const Argument &argument : given)
       if (argument.value.isDynamic())

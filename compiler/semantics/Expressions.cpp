@@ -86,6 +86,11 @@ Value Lowering::evaluateHere(const language::Expr &expr) {
     return call(expr.to<language::Call>());
   case ExprKind::Attribute: {
     auto &node = expr.to<language::Attribute>();
+    // In `__init__`, `self.x` is the variable of this name (Classes.cpp).
+    if (const auto *object = node.value->as<language::Name>())
+      if (auto it = frame().scope.find(object->id + "." + node.attribute);
+          it != frame().scope.end())
+        return it->second.value;
     return attribute(evaluate(*node.value), node);
   }
   case ExprKind::Subscript:

@@ -120,7 +120,7 @@ Value Lowering::fromSyntax(const language::Value &value,
   }
   if (auto *function = value.get<language::Value::KernelFunction>()) {
     try {
-      return FunctionRef{&program.function(*function)};
+      return FunctionRef{&program.function(*function), nullptr};
     } catch (const CompileError &) {
       throw;
     } catch (const Error &error) {

@@ -254,6 +254,19 @@ private:
                                         const Argument &argument);
   Value inlineCall(const language::FunctionDef &callee,
                    std::vector<Argument> given, const SourceRange &range);
+  /// The frame of a call. Fails at more than 64 calls inside each other.
+  Frame newFrame(const language::FunctionDef &callee, const SourceRange &range);
+  /// The value of a call of a class: a tuple with named fields.
+  Value makeFields(const language::FunctionDef &type,
+                   std::vector<Argument> given, const SourceRange &range);
+  std::vector<Value> runInit(const language::FunctionDef &type,
+                             const language::FunctionDef &init,
+                             std::vector<Argument> given,
+                             const SourceRange &range);
+  void checkField(const language::FunctionDef &type,
+                  const language::Parameter &field, const Value &value,
+                  const SourceRange &range);
+  Value replaceFields(std::vector<Argument> given, const SourceRange &range);
   void bindParameters(const language::FunctionDef &callee,
                       std::vector<Argument> given, Frame &frame);
 

@@ -119,11 +119,6 @@ std::string laterHint(const std::string &module, const std::string &name) {
       "an argument or a tl.constexpr can hold it";
   constexpr Later kLater[] = {
       {"dot_scaled", "scale the operands and use tl.dot"},
-      {"atomic_load", "write tl.atomic_add(pointer, 0), which gives what is "
-                      "there, or tl.load after a barrier"},
-      {"atomic_store", "write tl.atomic_xchg(pointer, value)"},
-      {"aggregate", "a class of typing.NamedTuple that has nothing but fields "
-                    "makes tuples with names"},
       {"slice", "a block is indexed with None and : as they are"},
       {"void", "leave it out: a function without `return` gives None"},
       {"const", "leave it out, it is an annotation of parameters"},
@@ -218,7 +213,7 @@ Value Lowering::member(const std::string &parent, const std::string &name,
   if (device || module == "tl")
     if (auto *function =
             device ? libdeviceFunction(name) : preludeFunction(name))
-      return FunctionRef{function};
+      return FunctionRef{function, nullptr};
   if (std::string hint = laterHint(module, name); !hint.empty())
     fail(DiagnosticId::NotSupported, range,
          "`" + module + "." + name + "` is not supported yet", hint);
@@ -244,7 +239,7 @@ std::optional<Value> Lowering::global(std::string_view name,
     return std::nullopt;
   switch (symbol->kind) {
   case language::Symbol::Kind::Function:
-    return FunctionRef{symbol->function};
+    return FunctionRef{symbol->function, nullptr};
   case language::Symbol::Kind::Constant:
     return fromSyntax(symbol->value, range);
   case language::Symbol::Kind::Unread:
@@ -325,8 +320,9 @@ Value Lowering::lookUp(const language::Name &name) {
     fail(DiagnosticId::NotSupported, name.range,
          "the class `" + name.id +
              "` is code around kernels, which is not read",
-         "a class of typing.NamedTuple that has nothing but fields makes "
-         "tuples with names; else pass the values one by one");
+         "a class of typing.NamedTuple, or under @triton.aggregate, may have "
+         "fields with annotations and functions under @triton.jit; else pass "
+         "the values one by one");
   fail(DiagnosticId::UnknownName, name.range,
        "`" + name.id + "` is not defined", unknownNameHint(name.id));
 }
@@ -481,6 +477,13 @@ Value Lowering::attribute(const Value &value, const language::Attribute &expr) {
     for (size_t i = 0; i < fields->parameters.size(); ++i)
       if (fields->parameters[i].name == name)
         return (*value.tupleValues())[i];
+  if (auto *fields = value.tupleFields())
+    if (auto *method = fields->method(name))
+      return FunctionRef{method, std::make_shared<Value>(value)};
+  // A method by the name of its class: the object is an argument.
+  if (auto *type = value.as<FunctionRef>(); type && type->def->isNamedTuple)
+    if (auto *method = type->def->method(name))
+      return FunctionRef{method, nullptr};
   if (auto *array = value.descriptor())
     if (auto found = descriptorAttribute(*array, value, name))
       return *found;
@@ -510,6 +513,9 @@ Value Lowering::attribute(const Value &value, const language::Attribute &expr) {
       builtin = Registry::get().find("method." + name);
     if (builtin)
       return BuiltinRef{builtin, std::make_shared<Value>(value)};
+    if (auto *function = preludeFunction(name);
+        function && name.starts_with("atomic_"))
+      return FunctionRef{function, std::make_shared<Value>(value)};
   }
   fail(DiagnosticId::UnknownAttribute, expr.attributeRange,
        value.describe() + " has no attribute `" + name + "`",

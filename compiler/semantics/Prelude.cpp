@@ -248,7 +248,7 @@ const language::Program &libdevice() {
 
 const language::Program &prelude() {
   static const std::shared_ptr<const language::Program> program =
-      parsed("tessera/prelude.py", kText);
+      parsed("tessera/prelude.py", std::string(kText) + kPreludeAtomicsText);
   return *program;
 }
 

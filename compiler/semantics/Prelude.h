@@ -22,6 +22,9 @@ const language::FunctionDef *libdeviceFunction(std::string_view name);
 const language::Program *
 preludeOf(const std::shared_ptr<const SourceFile> &file);
 
+// The atomic loads and stores of the prelude.
+extern const char *const kPreludeAtomicsText;
+
 // The parts of libdevice: libdevice_NAME is tl.extra.libdevice.NAME.
 extern const char *const kLibdeviceText;
 extern const char *const kLibdeviceElementaryText;

@@ -71,17 +71,29 @@ void Lowering::visitBlock(const language::Block &block) {
   }
 }
 
+// True for the variable "self.x" of `__init__`, which is Python in Triton: it
+// keeps compile-time values.
+static bool isField(const language::Expr &target) {
+  const auto *name = target.as<language::Name>();
+  return name && name->id.find('.') != std::string::npos;
+}
+
 // Makes a Python number that is assigned to a name a run-time value, as in
-// Triton. `name: tl.constexpr = ...` keeps it.
+// Triton. `name: tl.constexpr = ...` keeps it, and so does such a field of an
+// aggregate.
 Value Lowering::materialize(const Value &value) {
   if (frame().compileTime)
     return value;
   if (auto *constant = value.constant(); constant && constant->isNumber())
     return emit.toTensor(value);
   if (auto *values = value.tupleValues()) {
+    const language::FunctionDef *fields = value.tupleFields();
     std::vector<Value> items;
-    for (const Value &item : *values)
-      items.push_back(materialize(item));
+    for (size_t i = 0; i < values->size(); ++i) {
+      const bool keep =
+          fields && fields->isAggregate && fields->parameters[i].isConstexpr;
+      items.push_back(keep ? (*values)[i] : materialize((*values)[i]));
+    }
     return Value::tupleLike(value, std::move(items));
   }
   return value;
@@ -183,9 +195,9 @@ void Lowering::visit(const language::Stmt &stmt) {
   switch (stmt.kind) {
   case StmtKind::Assign: {
     auto &node = stmt.to<language::Assign>();
-    Value value = materialize(evaluate(*node.value));
+    const Value value = evaluate(*node.value);
     for (const language::ExprPtr &target : node.targets)
-      assign(*target, value);
+      assign(*target, isField(*target) ? value : materialize(value));
     return;
   }
   case StmtKind::AugAssign: {

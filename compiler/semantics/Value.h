@@ -82,6 +82,7 @@ struct ModuleRef {
 /// A kernel helper, to be inlined where it is called.
 struct FunctionRef {
   const language::FunctionDef *def = nullptr;
+  std::shared_ptr<Value> self; // of a method; else null
 };
 
 struct BuiltinRef {

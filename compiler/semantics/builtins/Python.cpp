@@ -174,7 +174,15 @@ Value emitTuple(BuiltinCall &call) {
 
 } // namespace
 
+// Lowering::call handles the call itself, because the keywords are fields.
+static Value emitReplace(BuiltinCall &call) {
+  call.fail(0, DiagnosticId::NotCallable,
+            "tl.aggregate_replace is called by its name only",
+            "write tl.aggregate_replace(value, field=...)");
+}
+
 void registerPython(Registry &registry) {
+  registry.add("aggregate_replace", "value, *fields", emitReplace);
   registry.add("python.float", "x", emitFloat);
   registry.add("python.int", "x", emitInt);
   registry.add("python.bool", "x", emitBool);

@@ -422,3 +422,67 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       tl.store(out, tl.sum(a, axis=1))
 # |                               ^~~~~~
 # | HINT: a block of rank 1 has axis 0
+
+# -----
+# compile-time-field - a compile-time number for a field that is a tensor
+# Why: Triton takes no Python number for such a field.
+# Fix: Annotate the field with `tl.constexpr`, or pass `tl.to_tensor(...)`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Pair:
+    offset: tl.tensor
+    COUNT: tl.constexpr
+
+    def host(self):
+        return self.offset
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    pair = Pair(3.0, 4)
+    tl.store(out + at, a)
+
+# expect:
+# | kernel.py:19:12: error: field `offset` of `Pair` is a tl.tensor, but the value is constexpr 3.0 [BadArgument]
+# |       pair = Pair(3.0, 4)
+# |              ^~~~~~~~~~~~
+# | HINT: annotate the field with tl.constexpr, or pass tl.to_tensor(...)
+
+# -----
+# replace-of-a-block - aggregate_replace of another value
+# Why: Only values of a class under `@triton.aggregate` have fields to replace.
+# Fix: Pass such a value.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Pair:
+    offset: tl.tensor
+    COUNT: tl.constexpr
+
+    def host(self):
+        return self.offset
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    pair = tl.aggregate_replace(a, offset=a)
+    tl.store(out + at, a)
+
+# expect:
+# | kernel.py:19:12: error: tl.aggregate_replace needs a value of a class under @triton.aggregate, got fp32[128] [BadArgument]
+# |       pair = tl.aggregate_replace(a, offset=a)
+# |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# | HINT: write tl.aggregate_replace(value, field=...)

@@ -116,3 +116,47 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       b = tl.zeros((BLOCK,))
 # |           ^~~~~~~~~~~~~~~~~~
 # | HINT: it is tl.zeros(shape, dtype)
+
+# -----
+# field-not-set - `__init__` that sets not all fields
+# Why: Every field has a value after `__init__`.
+# Fix: Assign to each field.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Pair:
+    offset: tl.tensor
+    COUNT: tl.constexpr
+
+    def host(self):
+        return self.offset
+
+
+@triton.aggregate
+class Half:
+    slope: tl.tensor
+    COUNT: tl.constexpr
+
+    def __init__(self, slope):
+        self.slope = slope
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    pair = Half(a)
+    tl.store(out + at, a)
+
+# expect:
+# | kernel.py:19:9: error: `__init__` of `Half` does not set `COUNT` [MissingArgument]
+# |       def __init__(self, slope):
+# |           ^~~~~~~~
+# | kernel.py:28:12: note: called from `rows`
+# |       pair = Half(a)
+# |              ^~~~~~~
+# | HINT: assign to self.COUNT

@@ -159,3 +159,35 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       for k in tl.static_range(n):
 # |                ^~~~~~~~~~~~~~~~~~
 # | HINT: use range for a loop at run time, or make it a tl.constexpr
+
+# -----
+# run-time-field - a run-time value for a constexpr field
+# Why: A field under `tl.constexpr` is known while compiling.
+# Fix: Annotate the field with `tl.tensor`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Pair:
+    offset: tl.tensor
+    COUNT: tl.constexpr
+
+    def host(self):
+        return self.offset
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    pair = Pair(a, n)
+    tl.store(out + at, a)
+
+# expect:
+# | kernel.py:19:12: error: field `COUNT` of `Pair` is a tl.constexpr, but the value is int32 [NotConstexpr]
+# |       pair = Pair(a, n)
+# |              ^~~~~~~~~~
+# | HINT: annotate the field with tl.tensor

@@ -26,7 +26,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | kernel.py:13:28: error: the class `Config` is code around kernels, which is not read [NotSupported]
 # |       tl.store(out + at, a * Config.scale)
 # |                              ^~~~~~
-# | HINT: a class of typing.NamedTuple that has nothing but fields makes tuples with names; else pass the values one by one
+# | HINT: a class of typing.NamedTuple, or under @triton.aggregate, may have fields with annotations and functions under @triton.jit; else pass the values one by one
 
 # -----
 # index-block - taking one element of a block

@@ -80,3 +80,35 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       b = tl.zeros(a.size, a.dtype)
 # |                      ^~~~
 # | HINT: a.shape holds the sizes, a.numel their product
+
+# -----
+# host-function-of-a-class - a function of a class that is not under jit
+# Why: Kernels see the functions of a class under `@triton.jit` or `@triton.constexpr_function`.
+# Fix: Decorate the function.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Pair:
+    offset: tl.tensor
+    COUNT: tl.constexpr
+
+    def host(self):
+        return self.offset
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    pair = Pair(a, 4).host()
+    tl.store(out + at, a)
+
+# expect:
+# | kernel.py:19:23: error: a tuple of 2 has no attribute `host` [UnknownAttribute]
+# |       pair = Pair(a, 4).host()
+# |                         ^~~~
+# | HINT: known fields: offset, COUNT

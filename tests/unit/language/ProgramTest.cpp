@@ -317,6 +317,67 @@ TEST(Decorators, HostFunctionsEnd) {
   }
 }
 
+TEST(Program, Aggregates) {
+  const std::string source = R"(
+WIDTH = 3
+@triton.jit
+def scaled(x, by):
+    return x * by
+@triton.aggregate
+class Sum:
+    """A sum."""
+    total: tl.tensor
+    COUNT: tl.constexpr
+    def __init__(self, total, count=WIDTH):
+        self.total = total
+        if count is None:
+            self.COUNT = 0
+        else:
+            self.COUNT = self.total * count
+    @triton.jit
+    def add(self, x):
+        return Sum(scaled(self.total, x), self.COUNT)
+    @triton.constexpr_function
+    def twice(n):
+        return 2 * n
+    def host(self):
+        self.total = 3
+        return [x for x in open(self)]
+@triton.aggregate
+class Child(Sum):
+    x: tl.tensor
+@triton.aggregate
+class Strange:
+    x: tl.tensor
+    y = 3
+@triton.aggregate
+@other
+class Two:
+    x: tl.tensor
+@triton.jit
+def f(a):
+    s = Sum(a).add(2)
+)";
+  auto loaded = program(source);
+  const FunctionDef *sum = loaded->main().findFunction("Sum");
+  ASSERT_TRUE(sum);
+  EXPECT_TRUE(sum->isNamedTuple && sum->isAggregate);
+  EXPECT_EQ(sum->parameters.size(), 2u);
+  EXPECT_TRUE(sum->parameters[1].isConstexpr);
+  ASSERT_EQ(sum->methods.size(), 3u); // not `host`
+  for (const char *unread : {"Child", "Strange", "Two"})
+    EXPECT_FALSE(loaded->main().findFunction(unread)) << unread;
+  // The text of a kernel has the class and what its functions use, and is its
+  // own canonical text.
+  const std::string text = expand(*loaded, loaded->kernel("f")).text;
+  for (const char *part :
+       {"@triton.aggregate\nclass Sum:\n    total: tl.tensor\n",
+        "self.total = total", "def scaled(x, by)", "WIDTH = 3", "def twice(n)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
+  auto again = Program::load("again.py", text, nullptr);
+  EXPECT_EQ(expand(*again, again->kernel("f")).text, text);
+}
+
 TEST(Program, NamedTuples) {
   auto loaded = program(R"(
 from typing import NamedTuple
@@ -331,6 +392,9 @@ class More(NamedTuple):
     x: int
     def sum(self):
         return self.x
+    @triton.jit
+    def product(self, y):
+        return self.x * y
 class Plain:
     x: int = 1
 @triton.jit
@@ -342,8 +406,11 @@ def f(a):
   EXPECT_EQ(dump(*pair), "class Pair(NamedTuple):\n    first: tl.tensor\n"
                          "    second: tl.constexpr = (2 + 1)\n");
   EXPECT_TRUE(loaded->main().findFunction("Other"));
-  // A class with methods is code around kernels.
-  EXPECT_FALSE(loaded->main().findFunction("More"));
+  // Kernels see the functions under triton.jit only.
+  const FunctionDef *more = loaded->main().findFunction("More");
+  ASSERT_TRUE(more);
+  EXPECT_TRUE(more->method("product"));
+  EXPECT_FALSE(more->method("sum"));
   EXPECT_FALSE(loaded->main().findFunction("Plain"));
   const std::string text = expand(*loaded, loaded->kernel("f")).text;
   EXPECT_NE(text.find(dump(*pair)), std::string::npos) << text;
