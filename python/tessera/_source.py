@@ -13,6 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from tessera import language
+from tessera._classes import aggregate_head, class_definition, is_aggregate
 from tessera._edits import annotation_edits, default_edits, definition_edit, edited, parsed
 from tessera._literal import literal
 from tessera._names import Reference, references
@@ -65,19 +66,6 @@ def definition(name: str, value: Any) -> str | None:
         return f"from triton.language import constexpr as {name}"
     text = literal(value, constant=True)
     return None if text is None else f"{name} = {text}"
-
-
-def class_definition(name: str, value: Any) -> list[str] | None:
-    """The lines that define a class of typing.NamedTuple; None for any other
-    value, and where a default is a value that the language does not have."""
-    fields = getattr(value, "_fields", None)
-    if not isinstance(value, type) or not issubclass(value, tuple) or not fields:
-        return None
-    defaults = {field: literal(default) for field, default in getattr(value, "_field_defaults", {}).items()}
-    if None in defaults.values():
-        return None
-    lines = [f"    {field}: int" + (f" = {defaults[field]}" if field in defaults else "") for field in fields]
-    return ["from typing import NamedTuple", f"class {name}(NamedTuple):", *lines]
 
 
 def declaration(name: str, value: Any) -> str:
@@ -174,6 +162,17 @@ class Text:
         """Appends the function under the name, and all that it uses. `kernels`
         is the decorator of the kernel itself, `shapes` the types of its
         parameters that the text does not have."""
+        body, start, file = self.function_lines(name, value, kernels, shapes)
+        places = range(start, start + len(body))
+        if file == self.file and start > 0 and not any(place in self.lines for place in places):
+            self.lines.update(zip(places, body))
+        else:
+            self.tail += body
+
+    def function_lines(self, name: str, value: Any, kernels: str | None = None,
+                       shapes: Mapping[str, TupleShape | str] | None = None) -> tuple[list[str], int, str | None]:
+        """The lines of a function as add_function appends them, their place in
+        the function's file, and the file. Appends what the function uses."""
         found = function_of(value)
         assert found is not None
         fn, decorator = found[0], found[1] if kernels is None else kernels
@@ -188,13 +187,15 @@ class Text:
                 edits.append((reference.nodes[-1], alias))
         lines = edited(text.rstrip("\n"), edits, fn).split("\n")
         head = node.lineno - 1
-        body = ([decorator] if decorator else []) + lines[head:]
-        start = first + head - bool(decorator)
-        places = range(start, start + len(body))
-        if file == self.file and start > 0 and not any(place in self.lines for place in places):
-            self.lines.update(zip(places, body))
-        else:
-            self.tail += body
+        return ([decorator] if decorator else []) + lines[head:], first + head - bool(decorator), file
+
+    def add_class(self, name: str, value: type) -> None:
+        """Appends a class under tessera.aggregate, and all that its functions use."""
+        methods: list[str] = []
+        for member, function in vars(value).items():
+            if function_of(function) and (isinstance(function, Decorated) or member == "__init__"):
+                methods += ["    " + line for line in self.function_lines(member, function)[0]]
+        self.tail += aggregate_head(name, value) + methods
 
     def add_reference(self, fn: FunctionType, reference: Reference) -> str | None:
         """The name in the text of what a function reads, which is added; None
@@ -239,6 +240,9 @@ class Text:
             return name
         self.known[name] = value
         if vars(builtins).get(name, self) is not value:  # the compiler has Python's own functions
+            if is_aggregate(value):
+                self.add_class(name, value)
+                return name
             self.tail += class_definition(name, value) or [definition(name, value) or declaration(name, value)]
         return name
 

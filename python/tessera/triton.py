@@ -26,6 +26,7 @@ from tessera._compiled import CompiledKernel
 from tessera._config import Config
 from tessera._driver import Driver
 from tessera._heuristics import Heuristics, heuristics
+from tessera._classes import aggregate
 from tessera._host import cdiv, constexpr_function, next_power_of_2
 from tessera._jit import JITFunction, Launchable, jit
 from tessera._literal import TORCH_DTYPES
@@ -116,7 +117,7 @@ def _modules() -> dict[str, ModuleType]:
     descriptor = _module("triton.tools.tensor_descriptor", TensorDescriptor=TensorDescriptor)
     tools = _module("triton.tools", tensor_descriptor=descriptor)
     knobs_module = _module("triton.knobs", **{"__getattr__": lambda name: getattr(knobs, name)})
-    top = _module("triton", __version__=VERSION, cdiv=cdiv, constexpr_function=constexpr_function, jit=jit,
+    top = _module("triton", __version__=VERSION, aggregate=aggregate, cdiv=cdiv, constexpr_function=constexpr_function, jit=jit,
                   language=language, next_power_of_2=next_power_of_2, runtime=runtime, testing=testing,
                   JITFunction=JITFunction, KernelInterface=Launchable, MockTensor=MockTensor, compiler=compiler,
                   CompilationError=RuntimeError, TritonError=RuntimeError, InterpreterError=RuntimeError,
