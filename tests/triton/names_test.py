@@ -1,10 +1,10 @@
 # tests/triton/names_test.py - every name of Triton's language: known here, or refused by a message that says what to write.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TESSERA_UPDATE_DOCS=1 writes docs/language/names.md.
+"""TESSERA_UPDATE_DOCS=1 and Triton 3.9 write docs/language/names.md.
 
-The names are those of the Triton that is installed. Each is named in a kernel: it compiles, or the error is NotSupported or
-UnknownAttribute, has a place, a caret and a HINT, and stands in the page's table of what is not supported."""
+The names are those of the Triton that Python imports: 3.6, or 3.9, whose names are on the page. Each is named in a kernel: it compiles,
+or the error is NotSupported or UnknownAttribute, has a place, a caret and a HINT, and is in the page's table of what is not supported."""
 import os
 import pathlib
 import re
@@ -117,6 +117,8 @@ def test_names_and_their_page(tmp_path):
         found.sort(key=lambda pair: names.index(pair[0]))
         sections.append((title, [n for n, hint in found if hint is None], [(n, h) for n, h in found if h is not None]))
     assert not failures, "\n".join(failures)
+    if triton.__version__ < "3.9":
+        return  # the page has the names of the newest release
     if update:
         PAGE.write_text(page_of(sections))
     assert page_of(sections) == PAGE.read_text(), f"{PAGE} differs from what the compiler says: run this test with TESSERA_UPDATE_DOCS=1"

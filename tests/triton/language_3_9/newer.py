@@ -1,0 +1,75 @@
+# tests/triton/language_3_9/newer.py - names that Triton has since 3.9; language_test.py compares with its interpreter.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Line:
+    slope: tl.tensor
+    offset: tl.tensor
+    STEPS: tl.constexpr
+
+
+@triton.jit
+def ex_fields(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """fields and defaults of an aggregate; the interpreter calls no functions of one"""
+    r = tl.arange(0, N)
+    line = Line(tl.load(X + r), offset=tl.load(Y + r), STEPS=tl.constexpr(3))
+    steep = tl.aggregate_replace(line, slope=line.slope * 2)
+    tl.store(OUT + r, steep.slope * n + line.offset + steep.STEPS - line.slope)
+
+
+@triton.jit
+def ex_atomic_load(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """atomic loads and stores of 32 bits, masked and as methods"""
+    r = tl.arange(0, N)
+    value = tl.atomic_load(X + r, sem="relaxed", scope="cta")
+    tl.atomic_store(OUT + r, value * 2, mask=r < n, scope="sys")
+    (IOUT + 2 * N).atomic_store((I + n).atomic_load(), sem="relaxed")
+
+
+@triton.jit
+def ex_atomic_poll(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a program waits for a flag of the program before it"""
+    r = tl.arange(0, N)
+    if tl.program_id(0) == 0:
+        tl.store(OUT + r, tl.load(X + r))
+        tl.atomic_store(IOUT, 7)
+    else:
+        seen = tl.atomic_poll(IOUT, 7)
+        tl.store(OUT + N + r, tl.load(OUT + r) + seen.to(tl.int32))
+
+
+@triton.jit
+def ex_squeeze(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """squeeze and unsqueeze, also with negative places"""
+    r = tl.arange(0, N)
+    x = tl.unsqueeze(tl.unsqueeze(tl.load(X + r), 0), -1)
+    tl.store(OUT + r, tl.squeeze(tl.squeeze(x, -1), 0) + tl.squeeze(tl.unsqueeze(tl.load(Y + r), 1), 1))
+
+
+@triton.jit
+def ex_expect_zero(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """expect_zero keeps the values; to_tensor makes a number a tensor"""
+    r = tl.arange(0, N)
+    x = tl.where(r < n, tl.load(X + r), 0.0)
+    tl.store(OUT + r, tl.expect_zero(x, r >= n) + tl.to_tensor(3))
+
+
+@triton.jit
+def ex_topk(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """the smallest numbers, of rows, too"""
+    x = tl.reshape(tl.load(X + tl.arange(0, 4 * N)), (4, N))
+    smallest = tl.topk(x, 8, descending=False)
+    tl.store(OUT + tl.arange(0, 4)[:, None] * 8 + tl.arange(0, 8)[None, :], smallest)
+    tl.store(OUT + 64 + tl.arange(0, 8), tl.topk(tl.load(Y + tl.arange(0, N)), 8))
+
+
+@triton.jit
+def ex_clamp(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """clamp of integers; a chain of comparisons"""
+    r = tl.arange(0, N)
+    tl.store(IOUT + r, tl.clamp(tl.load(I + r), r * 4, 500 + n))
+    tl.store(IOUT + N + tl.program_id(0), 1 if 0 <= tl.program_id(0) < 2 <= n else 5)
