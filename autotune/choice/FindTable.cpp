@@ -40,7 +40,7 @@ std::optional<FoundTable> named(const fs::path &path,
       return std::nullopt;
     }
   }
-  FoundTable found{file.string(), readTable(file)};
+  FoundTable found{file.string(), "TESSERA_TUNED", readTable(file)};
   if (isFor(found.table.device, device))
     return found;
   logWarning(
@@ -57,7 +57,8 @@ std::optional<FoundTable> named(const fs::path &path,
 std::optional<FoundTable> ofPack(const runtime::Pack &pack,
                                  const runtime::LaunchDevice &device) {
   for (const std::string &text : pack.index().tables) {
-    FoundTable found{pack.path(), parseTable(text, pack.path() + ": table")};
+    FoundTable found{pack.path(), "TESSERA_PACK",
+                     parseTable(text, pack.path() + ": table")};
     if (isFor(found.table.device, device))
       return found;
   }
@@ -72,7 +73,7 @@ std::optional<FoundTable> ofThisBuild(const runtime::LaunchDevice &device) {
   if (file.empty())
     return std::nullopt;
   try {
-    FoundTable found{file.string(), readTable(file)};
+    FoundTable found{file.string(), "this build", readTable(file)};
     if (isFor(found.table.device, device))
       return found;
   } catch (const Error &error) {

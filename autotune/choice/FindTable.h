@@ -14,6 +14,7 @@ namespace tessera::tune {
 
 struct FoundTable {
   std::string path;
+  std::string origin; // "TESSERA_TUNED", "TESSERA_PACK", "this build"
   TuneTable table;
 };
 // Returns the table of a device, with all its entries: that of TESSERA_TUNED,
