@@ -16,6 +16,7 @@
 #include "trainer/observe/Telemetry.h"
 #include "trainer/optim/Schedule.h"
 #include "trainer/parallel/ExchangeProbe.h"
+#include "trainer/parallel/SameTable.h"
 #include "trainer/parallel/StateShards.h"
 #include "trainer/settings/MemoryHint.h"
 #include "trainer/settings/NsaVibe.h"
@@ -64,6 +65,8 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
                     given.out));
     return 0;
   }
+  requireSameTable(models::makeKernels(config.kernels)->tuningTable(device),
+                   parallel);
 
   // --- data, model, optimizer: bitwise reproducible from the settings
   computeDeterministically(config);
