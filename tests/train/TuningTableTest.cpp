@@ -70,7 +70,43 @@ protected:
     ::setenv("TESSERA_TUNED", table.c_str(), 1);
     return run(out, more);
   }
+
+  json environment(const std::string &out) {
+    return json::parse(readFile(folder.file(out + "/env.json")));
+  }
+  /// Returns {launch, configuration, source} of the rotation of queries, which
+  /// has the constexpr BT.
+  static json rotation(const json &tuning) {
+    for (const json &launch : tuning["launches"])
+      if (launch[0].get<std::string>().starts_with("kernels/nn/rope.py:rope "))
+        return launch;
+    return nullptr;
+  }
 };
+
+TEST_F(TuningTable, IsRecordedWithTheConfigurationsOfAllLaunches) {
+  expectFine(runWith("none", "a"));
+  const json plain = environment("a")["tuning"];
+  EXPECT_EQ(plain["table"],
+            json::parse(R"({"path": "", "origin": "", "sha256": ""})"));
+  EXPECT_EQ(plain["coverage"]["tuned"], 0);
+  EXPECT_EQ(plain["coverage"]["default"], plain["launches"].size());
+  EXPECT_GT(plain["launches"].size(), 5u);
+  const json rope = rotation(plain);
+  ASSERT_FALSE(rope.is_null()) << plain.dump(1);
+  EXPECT_EQ(rope[1], "BT=32");
+
+  const std::string table = tableWith("t.yaml", rope[0], "BT", 16);
+  expectFine(runWith(table, "b"));
+  const json tuned = environment("b")["tuning"];
+  EXPECT_EQ(tuned["table"]["path"], table);
+  EXPECT_EQ(tuned["table"]["origin"], "TESSERA_TUNED");
+  EXPECT_EQ(tuned["table"]["sha256"], sha256Hex(readFile(table)));
+  EXPECT_EQ(tuned["coverage"]["tuned"], 1);
+  EXPECT_EQ(tuned["coverage"]["default"], plain["launches"].size() - 1);
+  EXPECT_EQ(rotation(tuned), json::array({rope[0], "BT=16", "tuned"}));
+  EXPECT_EQ(json::parse(checkpoint("b", 2, "state.json"))["tuning"], tuned);
+}
 
 TEST_F(TuningTable, ProcessesWithDifferentTablesAreRefused) {
   const std::string rope =

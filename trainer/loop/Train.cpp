@@ -93,17 +93,19 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   firstBatches(model, optimizer, corpus, config, progress, say);
   sayExchangeRate(parallel, config, model.parameterCount(), device, say);
   const KernelTexts kernels = kernelTexts(model.kernels().files());
+  const RunTuning tuning = tuningOf(model.kernels(), device);
   if (checkpoint)
     requireSameKernels(*checkpoint, config, kernels, logLine);
   if (parallel.first())
-    takeFolder(config, *opening.folder, checkpoint, progress, kernels, world,
-               device.str());
+    takeFolder(config, *opening.folder, checkpoint, progress, kernels, tuning,
+               world, device.str());
   parallel.wait();
   if (config.panel && parallel.first() && device.is_cpu())
     preparePanel(model.kernels());
 
   // --- the loop
-  Run run(config, corpus, model, optimizer, kernels, progress, parallel);
+  Run run(config, corpus, model, optimizer, kernels, tuning, progress,
+          parallel);
   while (!run.last() && !run.stopSignal()) {
     run.step();
     run.between();
