@@ -108,6 +108,31 @@ TEST_F(TuningTable, IsRecordedWithTheConfigurationsOfAllLaunches) {
   EXPECT_EQ(json::parse(checkpoint("b", 2, "state.json"))["tuning"], tuned);
 }
 
+TEST_F(TuningTable, AResumeNamesTheLaunchesThatAnotherTableChanges) {
+  expectFine(runWith("none", "a"));
+  const json rope = rotation(environment("a")["tuning"]);
+  const std::string launch = rope[0];
+  const auto resume = [&](const std::string &table) {
+    fs::remove(folder.path / "a/metrics.json"); // as if it was not finished
+    const CommandResult result = runWith(table, "a");
+    expectFine(result);
+    return result.errors;
+  };
+  const auto has = [](const std::string &text, const std::string &part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  };
+  const std::string first = tableWith("first.yaml", launch, "BT", 16);
+  std::string said = resume(first);
+  has(said, "the checkpoint was made with no table, this run has " + first);
+  has(said, "1 launch changes its configuration:");
+  has(said, "  " + launch + ": BT=32 -> BT=16");
+  // The resumed run has written a checkpoint of the same step, or kept it.
+  const std::string later = tableWith("later.yaml", launch, "BT", 32);
+  said = resume(later);
+  has(said, "no launch changes its configuration");
+  EXPECT_EQ(resume("none").find("-> BT"), std::string::npos);
+}
+
 TEST_F(TuningTable, ProcessesWithDifferentTablesAreRefused) {
   const std::string rope =
       "kernels/nn/rope.py:rope fp32,fp32,fp32,fp32,i32 D=16, sequence 128";

@@ -4,6 +4,7 @@
 #include "trainer/loop/Train.h"
 
 #include "support/StopSignals.h"
+#include "trainer/checkpoint/TuningChange.h"
 #include "trainer/checkpoint/WeightFile.h"
 #include "trainer/loop/Determinism.h"
 #include "trainer/loop/Finish.h"
@@ -94,8 +95,10 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   sayExchangeRate(parallel, config, model.parameterCount(), device, say);
   const KernelTexts kernels = kernelTexts(model.kernels().files());
   const RunTuning tuning = tuningOf(model.kernels(), device);
-  if (checkpoint)
+  if (checkpoint) {
     requireSameKernels(*checkpoint, config, kernels, logLine);
+    sayTuningChange(*checkpoint, tuning, logLine);
+  }
   if (parallel.first())
     takeFolder(config, *opening.folder, checkpoint, progress, kernels, tuning,
                world, device.str());
