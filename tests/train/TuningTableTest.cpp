@@ -133,6 +133,32 @@ TEST_F(TuningTable, AResumeNamesTheLaunchesThatAnotherTableChanges) {
   EXPECT_EQ(resume("none").find("-> BT"), std::string::npos);
 }
 
+TEST_F(TuningTable, IsPrintedAtTheStartWithItsCoverage) {
+  const CommandResult plain = runWith("none", "a", {"train.seq_len=96"});
+  expectFine(plain);
+  const json tuning = environment("a")["tuning"];
+  const std::string count = std::to_string(tuning["launches"].size()),
+                    others = std::to_string(tuning["launches"].size() - 1);
+  EXPECT_NE(plain.errors.find("tuning: of " + count +
+                              " launches 0 have a tuned configuration, 0 that "
+                              "of the nearest length, " +
+                              count + " the default; no table"),
+            std::string::npos)
+      << plain.errors;
+  // 96 tokens take the entry of 128.
+  const json rope = rotation(tuning);
+  const std::string table = tableWith("t.yaml", rope[0], "BT", 16);
+  const CommandResult tuned = runWith(table, "b", {"train.seq_len=96"});
+  expectFine(tuned);
+  EXPECT_NE(
+      tuned.errors.find("tuning: of " + count +
+                        " launches 0 have a tuned configuration, 1 that of the "
+                        "nearest length, " +
+                        others + " the default; " + table + " (TESSERA_TUNED"),
+      std::string::npos)
+      << tuned.errors;
+}
+
 TEST_F(TuningTable, ProcessesWithDifferentTablesAreRefused) {
   const std::string rope =
       "kernels/nn/rope.py:rope fp32,fp32,fp32,fp32,i32 D=16, sequence 128";

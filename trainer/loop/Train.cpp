@@ -95,6 +95,8 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   sayExchangeRate(parallel, config, model.parameterCount(), device, say);
   const KernelTexts kernels = kernelTexts(model.kernels().files());
   const RunTuning tuning = tuningOf(model.kernels(), device);
+  if (const std::string line = coverageLine(tuning); !line.empty())
+    say(line);
   if (checkpoint) {
     requireSameKernels(*checkpoint, config, kernels, logLine);
     sayTuningChange(*checkpoint, tuning, logLine);
