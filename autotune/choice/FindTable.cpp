@@ -87,8 +87,8 @@ std::optional<FoundTable> ofThisBuild(const runtime::LaunchDevice &device) {
 
 fs::path tunedFolder() { return runtime::findFolder("configs/tuned"); }
 
-fs::path tableFor(const fs::path &folder, const DeviceModel &device) {
-  const std::string stem = fileStem(device);
+// Returns the file with the longest name that is a prefix of `stem`.
+static fs::path longestPrefix(const fs::path &folder, const std::string &stem) {
   fs::path best;
   std::error_code error;
   fs::directory_iterator files(folder, error);
@@ -101,6 +101,18 @@ fs::path tableFor(const fs::path &folder, const DeviceModel &device) {
       best = file;
   }
   return best;
+}
+
+fs::path tableFor(const fs::path &folder, const DeviceModel &device) {
+  if (fs::path found = longestPrefix(folder, fileStem(device)); !found.empty())
+    return found;
+  // Earlier versions named tables after the name alone.
+  const size_t numbers = device.name.find(" family ");
+  if (numbers == std::string::npos)
+    return {};
+  DeviceModel former = device;
+  former.name.resize(numbers);
+  return longestPrefix(folder, fileStem(former));
 }
 
 std::optional<FoundTable> findTable(const runtime::LaunchDevice &device) {

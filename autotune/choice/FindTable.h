@@ -28,7 +28,8 @@ std::optional<FoundTable> findTable(const runtime::LaunchDevice &device);
 // does not contain it.
 std::filesystem::path tunedFolder();
 // Returns the folder's file for a device: the longest file name that is a
-// prefix of fileStem(). Returns an empty path if no name matches.
+// prefix of fileStem(), else that of the name without family, model and
+// stepping (ThisMachine.h). Returns an empty path if no name matches.
 std::filesystem::path tableFor(const std::filesystem::path &folder,
                                const DeviceModel &device);
 
