@@ -59,7 +59,7 @@ TEST(CheckpointWriter, RecordsTheTuningOfTheRun) {
   s.writer.wait();
   const auto found =
       findCheckpoint(s.folder.path.string(), [](const std::string &) {});
-  EXPECT_EQ(found->state["tuning"], toJson(s.tuning));
+  EXPECT_EQ(found->state.value("tuning", nlohmann::json()), toJson(s.tuning));
 }
 
 TEST(CheckpointWriter, HoldsTheStateOfItsStep) {
