@@ -93,6 +93,22 @@ struct KernelFile {
   std::string text;
 };
 
+/// The tuning table of this process's launches; empty without a table.
+struct TuningTable {
+  std::string path;   ///< Of the table, or of the pack that contains it.
+  std::string origin; ///< "TESSERA_TUNED", "TESSERA_PACK" or "this build".
+  std::string sha256; ///< Of its text; 64 hexadecimal digits.
+};
+
+/// The configuration of a launch.
+struct TunedLaunch {
+  std::string launch;        ///< Kernel, types, constexprs, length.
+  std::string configuration; ///< "BM=64 BN=32 num_warps=4"
+  /// "tuned": a table's entry; "rounded": the entry of the length rounded up to
+  /// a power of two; "default": the kernel's configuration.
+  std::string source;
+};
+
 class Kernels {
 public:
   virtual ~Kernels() = default;
@@ -213,6 +229,11 @@ public:
   /// Returns the files of all kernels used so far, and the files that they
   /// import.
   virtual std::vector<KernelFile> files() const { return {}; }
+  /// Returns the tuning table that launches on tensors of the device use.
+  /// Throws tessera::Error if the table of TESSERA_TUNED cannot be read.
+  virtual TuningTable tuningTable(at::Device /*device*/) const { return {}; }
+  /// Returns the launches prepared or made so far in this process, sorted.
+  virtual std::vector<TunedLaunch> tunedLaunches() const { return {}; }
 };
 
 /// Returns the operations in plain LibTorch with autograd.

@@ -228,6 +228,19 @@ public:
     return result;
   }
 
+  TuningTable tuningTable(at::Device device) const override {
+    auto [path, origin, sha256] = table.call(device);
+    return {std::move(path), std::move(origin), std::move(sha256)};
+  }
+
+  std::vector<TunedLaunch> tunedLaunches() const override {
+    const auto [launches, configurations, sources] = configured.call();
+    std::vector<TunedLaunch> result;
+    for (size_t i = 0; i < launches.size(); ++i)
+      result.push_back({launches[i], configurations[i], sources[i]});
+    return result;
+  }
+
 private:
   /// Computes NSA for keys and values that are compressed already.
   NsaResult nsaOfCompressed(const NsaInputs &in, const ModelConfig &config,
@@ -318,6 +331,14 @@ private:
       std::tuple<std::vector<std::string>, std::vector<std::string>>();
   c10::TypedOperatorHandle<Files> fileList =
       find<Files>("kernel_files", "tessera_internal");
+  using Table = std::tuple<std::string, std::string, std::string>(at::Device);
+  c10::TypedOperatorHandle<Table> table =
+      find<Table>("tuning_table", "tessera_internal");
+  using Configured =
+      std::tuple<std::vector<std::string>, std::vector<std::string>,
+                 std::vector<std::string>>();
+  c10::TypedOperatorHandle<Configured> configured =
+      find<Configured>("tuned_launches", "tessera_internal");
   using Begin = void(bool);
   c10::TypedOperatorHandle<Begin> begin =
       find<Begin>("begin_listing", "tessera_internal");

@@ -249,6 +249,9 @@ TORCH_LIBRARY(tessera_internal, m) {
   m.def("pack_stats() -> (int packed, int misses, int workers)");
   m.def("gpu_fault(int gpu) -> (str what, str hint)");
   m.def("kernel_files() -> (str[] paths, str[] texts)");
+  m.def("tuning_table(Device device) -> (str path, str origin, str sha256)");
+  m.def("tuned_launches() -> (str[] launches, str[] configurations, str[] "
+        "sources)");
   m.def("begin_listing(bool run=False) -> ()");
   m.def("listed_launches(str target=\"\") -> str[]");
   m.def("end_listing(bool prepare) -> str[]");

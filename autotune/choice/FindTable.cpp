@@ -40,7 +40,7 @@ std::optional<FoundTable> named(const fs::path &path,
       return std::nullopt;
     }
   }
-  FoundTable found{file.string(), readTable(file)};
+  FoundTable found{file.string(), "TESSERA_TUNED", readTable(file)};
   if (isFor(found.table.device, device))
     return found;
   logWarning(
@@ -57,7 +57,8 @@ std::optional<FoundTable> named(const fs::path &path,
 std::optional<FoundTable> ofPack(const runtime::Pack &pack,
                                  const runtime::LaunchDevice &device) {
   for (const std::string &text : pack.index().tables) {
-    FoundTable found{pack.path(), parseTable(text, pack.path() + ": table")};
+    FoundTable found{pack.path(), "TESSERA_PACK",
+                     parseTable(text, pack.path() + ": table")};
     if (isFor(found.table.device, device))
       return found;
   }
@@ -72,7 +73,7 @@ std::optional<FoundTable> ofThisBuild(const runtime::LaunchDevice &device) {
   if (file.empty())
     return std::nullopt;
   try {
-    FoundTable found{file.string(), readTable(file)};
+    FoundTable found{file.string(), "this build", readTable(file)};
     if (isFor(found.table.device, device))
       return found;
   } catch (const Error &error) {
@@ -86,8 +87,8 @@ std::optional<FoundTable> ofThisBuild(const runtime::LaunchDevice &device) {
 
 fs::path tunedFolder() { return runtime::findFolder("configs/tuned"); }
 
-fs::path tableFor(const fs::path &folder, const DeviceModel &device) {
-  const std::string stem = fileStem(device);
+// Returns the file with the longest name that is a prefix of `stem`.
+static fs::path longestPrefix(const fs::path &folder, const std::string &stem) {
   fs::path best;
   std::error_code error;
   fs::directory_iterator files(folder, error);
@@ -100,6 +101,18 @@ fs::path tableFor(const fs::path &folder, const DeviceModel &device) {
       best = file;
   }
   return best;
+}
+
+fs::path tableFor(const fs::path &folder, const DeviceModel &device) {
+  if (fs::path found = longestPrefix(folder, fileStem(device)); !found.empty())
+    return found;
+  // Earlier versions named tables after the name alone.
+  const size_t numbers = device.name.find(" family ");
+  if (numbers == std::string::npos)
+    return {};
+  DeviceModel former = device;
+  former.name.resize(numbers);
+  return longestPrefix(folder, fileStem(former));
 }
 
 std::optional<FoundTable> findTable(const runtime::LaunchDevice &device) {

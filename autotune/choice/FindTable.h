@@ -14,6 +14,7 @@ namespace tessera::tune {
 
 struct FoundTable {
   std::string path;
+  std::string origin; // "TESSERA_TUNED", "TESSERA_PACK", "this build"
   TuneTable table;
 };
 // Returns the table of a device, with all its entries: that of TESSERA_TUNED,
@@ -27,7 +28,8 @@ std::optional<FoundTable> findTable(const runtime::LaunchDevice &device);
 // does not contain it.
 std::filesystem::path tunedFolder();
 // Returns the folder's file for a device: the longest file name that is a
-// prefix of fileStem(). Returns an empty path if no name matches.
+// prefix of fileStem(), else that of the name without family, model and
+// stepping (ThisMachine.h). Returns an empty path if no name matches.
 std::filesystem::path tableFor(const std::filesystem::path &folder,
                                const DeviceModel &device);
 

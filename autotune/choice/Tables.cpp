@@ -9,6 +9,7 @@
 #include "autotune/choice/StaleEntries.h"
 #include "runtime/launch/KernelState.h"
 #include "support/Error.h"
+#include "support/Hash.h"
 #include "support/Log.h"
 
 #include <algorithm>
@@ -62,8 +63,11 @@ void report(const std::string &path, const TuneTable &table,
 }
 
 // Stores a table. The caller holds the mutex.
-const UsedTable *keep(Tables &all, TuneTable table, const std::string &path) {
+const UsedTable *keep(Tables &all, TuneTable table, const std::string &path,
+                      const std::string &origin) {
   auto used = std::make_unique<UsedTable>();
+  used->origin = origin;
+  used->sha256 = sha256Hex(printTable(table));
   const std::vector<StaleEntry> stale = staleEntries(table);
   report(path, table, stale);
   for (const StaleEntry &entry : stale)
@@ -86,8 +90,9 @@ const UsedTable *tableOf(const runtime::LaunchDevice &device) {
   std::lock_guard<std::mutex> guard(all.mutex);
   if (!slot.ready.load(std::memory_order_acquire)) {
     if (auto found = findTable(device))
-      slot.used.store(keep(all, std::move(found->table), found->path),
-                      std::memory_order_release);
+      slot.used.store(
+          keep(all, std::move(found->table), found->path, found->origin),
+          std::memory_order_release);
     slot.ready.store(true, std::memory_order_release);
   }
   return slot.used.load(std::memory_order_acquire);
@@ -97,7 +102,8 @@ void useTable(const std::string &device, std::optional<TuneTable> table,
               const std::string &path) {
   Slot &slot = tables().slots[runtime::findLaunchDevice(device).number];
   std::lock_guard<std::mutex> guard(tables().mutex);
-  slot.used.store(table ? keep(tables(), std::move(*table), path) : nullptr,
+  slot.used.store(table ? keep(tables(), std::move(*table), path, "given")
+                        : nullptr,
                   std::memory_order_release);
   slot.ready.store(true, std::memory_order_release);
 }
@@ -121,6 +127,8 @@ public:
          const LaunchOptions &options) const override {
     runtime::ChosenConfiguration chosen;
     const UsedTable *used = tableOf(device);
+    const TuneKey key = makeKey(kernel, args, constexprs, options.sequence);
+    chosen.launch = describe(key);
     if (!used) {
       chosen.why = "no table";
       return chosen;
@@ -129,17 +137,25 @@ public:
       chosen.why = "the launch gives warps or stages";
       return chosen;
     }
-    const TuneEntry *entry =
-        used->table.find(makeKey(kernel, args, constexprs, options.sequence));
+    const TuneEntry *entry = used->table.find(key);
     chosen.why = (entry ? "table " : "no entry in ") + used->path;
     if (!entry)
       return chosen;
     const auto &[tiles, numWarps, numStages] = entry->use;
     chosen.tuned = {tiles, numWarps, numStages};
+    chosen.roundedLength = options.sequence != key.bucket;
     chosen.origin = "the configuration " + describe(entry->use) +
                     " is that of " + used->path + " for " +
                     describe(entry->key);
     return chosen;
+  }
+
+  runtime::TableIdentity
+  table(const runtime::LaunchDevice &device) const override {
+    const UsedTable *used = tableOf(device);
+    if (!used)
+      return {};
+    return {used->path, used->origin, used->sha256};
   }
 };
 

@@ -21,6 +21,9 @@ namespace tessera::tune {
 struct UsedTable {
   std::string path;
   TuneTable table;
+  // FoundTable::origin, or "given" for useTable().
+  std::string origin;
+  std::string sha256;  // of printTable(), with the stale entries
   size_t stale = 0;    // entries that were left out
   uint32_t number = 0; // unique in the process, from 1
 };

@@ -64,12 +64,31 @@ DeviceModel modelOf(const runtime::LaunchDevice &device) {
 
 } // namespace
 
+// True for "7B13", "i7-9700K", "6140"; false for "64-Core", "2.60GHz", "2.5+",
+// "7".
+static bool isModelNumber(std::string_view word) {
+  return word.size() >= 3 && !word.ends_with("-Core") &&
+         word.find('.') == std::string_view::npos &&
+         word.find_first_of("0123456789") != std::string_view::npos;
+}
+
+static bool hasModelNumber(std::string_view name) {
+  while (!name.empty()) {
+    const size_t end = std::min(name.find(' '), name.size());
+    if (isModelNumber(name.substr(0, end)))
+      return true;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return false;
+}
+
 DeviceModel cpuModel(std::string_view cpuinfo, const std::vector<int> &allowed,
                      const std::string &target) {
   DeviceModel model;
   model.target = target;
   std::set<std::pair<int, int>> cores; // socket and core
   int processor = -1, socket = 0, core = -1;
+  int family = -1, number = -1, stepping = -1;
   const auto finish = [&] {
     if (core >= 0 &&
         std::find(allowed.begin(), allowed.end(), processor) != allowed.end())
@@ -91,12 +110,23 @@ DeviceModel cpuModel(std::string_view cpuinfo, const std::vector<int> &allowed,
       socket = numberIn(value, 0);
     else if (key == "core id")
       core = numberIn(value, -1);
+    else if (key == "cpu family")
+      family = numberIn(value, -1);
+    else if (key == "model")
+      number = numberIn(value, -1);
+    else if (key == "stepping")
+      stepping = numberIn(value, -1);
     else if (key == "model name" && model.name.empty() && isPlainText(value))
       model.name = std::string(value);
   }
   finish();
   if (model.name.empty())
     model.name = "unknown processor";
+  // Virtual machines report names such as "AMD EPYC" for many models.
+  if (!hasModelNumber(model.name) && family >= 0 && number >= 0)
+    model.name += " family " + std::to_string(family) + " model " +
+                  std::to_string(number) + " stepping " +
+                  std::to_string(std::max(stepping, 0));
   model.threads = int64_t(std::max<size_t>(allowed.size(), 1));
   model.cores = cores.empty() ? model.threads : int64_t(cores.size());
   return model;

@@ -16,7 +16,9 @@ namespace tessera::tune {
 // Throws Error if the machine does not have the device.
 const DeviceModel &deviceModel(const runtime::LaunchDevice &device);
 
-// Parses /proc/cpuinfo: the model name, the number of the logical processors
+// Parses /proc/cpuinfo: the model name ("AMD EPYC 9B14 96-Core Processor"), if
+// it lacks a number with family, model and stepping ("AMD EPYC family 25 model
+// 17 stepping 1"), the number of the logical processors
 // `allowed`, and the number of their cores. If the text does not report cores,
 // each logical processor counts as a core.
 DeviceModel cpuModel(std::string_view cpuinfo, const std::vector<int> &allowed,

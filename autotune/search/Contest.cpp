@@ -12,6 +12,7 @@ namespace {
 
 constexpr int firstRounds = 3, mostRounds = 12;
 constexpr int lastRounds[] = {11, 22, 44};
+constexpr int mostAgain = 3; // times that unsteady measurements are repeated
 // Configurations this close to the fastest are timed again with it. The first
 // rounds, with few times, use the larger limit.
 constexpr double nearTie = 1.05, firstTie = 1.08;
@@ -26,19 +27,45 @@ std::string percent(double part) {
 } // namespace
 
 std::optional<TuneEntry> Contest::entry(const TuneKey &key) const {
-  if (!at(0).timed)
+  if (!at(0).timed || unsteadyTrial())
     return std::nullopt;
+  const auto [trial, fastest] = chosen();
   std::vector<TimedChoice> choices;
-  std::vector<size_t> numbers; // of the trials
+  size_t place = 0; // of the chosen trial
   for (size_t i = 0; i < size(); ++i)
     if (at(i).usable && at(i).timed) {
-      numbers.push_back(i);
+      if (i == trial)
+        place = choices.size();
       choices.push_back({*at(i).use, at(i).sample.median, at(i).sample.spread});
     }
-  const size_t best = fastestOf(choices);
-  const bool wins = best != 0 && winsAgainst(0, numbers[best]);
-  return entryOf(key, choices, wins ? best : 0,
-                 why(choices.size(), numbers[best], wins));
+  return entryOf(key, choices, place,
+                 why(choices.size(), fastest, trial == fastest));
+}
+
+Contest::Chosen Contest::chosen() const {
+  const std::vector<size_t> ranked = timedOnes();
+  const size_t fastest = ranked.empty() ? 0 : ranked[0];
+  return {fastest != 0 && winsAgainst(0, fastest) ? fastest : 0, fastest};
+}
+
+std::optional<size_t> Contest::unsteadyTrial() const {
+  if (!at(0).timed)
+    return std::nullopt;
+  const size_t trial = chosen().trial;
+  const size_t worse =
+      at(trial).sample.spread > at(0).sample.spread ? trial : 0;
+  if (at(worse).sample.spread <= mostSpread)
+    return std::nullopt;
+  return worse;
+}
+
+std::string Contest::unsteady() const {
+  const auto trial = unsteadyTrial();
+  if (!trial)
+    return "";
+  return "the times of " + describe(*at(*trial).use) + " vary by " +
+         percent(at(*trial).sample.spread) + ", more than 20%, after " +
+         std::to_string(measuredAgain) + " more measurements";
 }
 
 // Returns the timed trials, fastest first; ties keep the candidates' order.
@@ -127,6 +154,20 @@ void Contest::compareFinalists() {
     if (ranked.size() < 2 || (winsAgainst(ranked[1], ranked[0]) &&
                               (ranked[0] == 0 || winsAgainst(0, ranked[0]))))
       return;
+  }
+}
+
+void Contest::measureAgain() {
+  for (; measuredAgain < mostAgain && !over() && unsteadyTrial();
+       ++measuredAgain) {
+    std::vector<size_t> list = {0};
+    if (const size_t trial = chosen().trial; trial != 0)
+      list.push_back(trial);
+    std::erase_if(list, [&](size_t i) { return at(i).known; });
+    if (list.empty())
+      return;
+    forget(list);
+    time(list, lastRounds[0]);
   }
 }
 

@@ -27,7 +27,8 @@ struct Standing {
 // is dropped, except for those within 8% of the best, and the rest is timed
 // longer. Then the default configuration, the best, and those within 5% of it
 // are timed alternately again, longer while the best and the second are close.
-// The first configuration is the kernel's default. It is never dropped, and the
+// Times with a spread above 20% are not accepted. The first configuration is
+// the kernel's default. It is never dropped, and the
 // fastest replaces it only if it is clearly faster (winsAgainst).
 class Contest {
 public:
@@ -36,16 +37,24 @@ public:
   void run() {
     halve();
     compareFinalists();
+    measureAgain();
   }
-  // Returns the table entry, or nullopt while the default configuration has no
-  // time.
+  // Returns the table entry. Returns nullopt while the default configuration
+  // has no time, and if unsteady() is not empty.
   std::optional<TuneEntry> entry(const TuneKey &key) const;
+  // Returns "the times of BM=64 vary by 34.0%, more than 20%, after 3 more
+  // measurements" if the times of the chosen or the default configuration have
+  // a spread above mostSpread, else an empty text.
+  std::string unsteady() const;
+  static constexpr double mostSpread = 0.2;
 
 protected:
   virtual size_t size() const = 0;
   virtual Standing at(size_t i) const = 0;
   // Times these trials alternately, `rounds` times each.
   virtual void time(const std::vector<size_t> &which, int rounds) = 0;
+  // Removes all measurements of these trials.
+  virtual void forget(const std::vector<size_t> &which) = 0;
   // True if no time is left for measurements.
   virtual bool over() const = 0;
   // Returns a remark for the entry's reason: ", while the machine's speed
@@ -55,6 +64,18 @@ protected:
 private:
   void halve();
   void compareFinalists();
+  // Measures the chosen and the default configuration anew, at most three
+  // times, while one of them is unsteady.
+  void measureAgain();
+  // Returns the chosen trial and the fastest; they differ if the fastest is not
+  // clearly faster than the default configuration.
+  struct Chosen {
+    size_t trial, fastest;
+  };
+  Chosen chosen() const;
+  // Returns the trial with the larger spread of the two that decide, if it is
+  // too large.
+  std::optional<size_t> unsteadyTrial() const;
   std::vector<size_t> timedOnes() const;
   std::vector<size_t> finalists() const;
   // True if configuration `i` is clearly faster than `rival`: the median of
@@ -64,6 +85,8 @@ private:
   // larger interquartile range of the two.
   bool winsAgainst(size_t rival, size_t i) const;
   std::string why(size_t timed, size_t best, bool wins) const;
+
+  int measuredAgain = 0;
 };
 
 } // namespace tessera::tune

@@ -65,6 +65,12 @@ private:
   void time(const std::vector<size_t> &which, int rounds) override {
     trials.time(which, rounds, deadline);
   }
+  void forget(const std::vector<size_t> &which) override {
+    for (size_t i : which) {
+      all[i].seconds.clear();
+      all[i].samples = 0;
+    }
+  }
   bool over() const override {
     return trials.interrupted() || Clock::now() >= deadline;
   }
@@ -116,8 +122,11 @@ private:
     }
     // An interrupted job gets no entry. `tessera tune --resume` continues it
     // with the times measured so far.
-    if (report.error.empty() && !interrupted)
-      report.entry = search.entry(job.key);
+    if (!report.error.empty() || interrupted)
+      return;
+    report.entry = search.entry(job.key);
+    if (const std::string why = search.unsteady(); !why.empty())
+      report.error = why + "; " + kept(job.key);
   }
 
   void save() override { times.write(timesFile(options.out)); }

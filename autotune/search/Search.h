@@ -43,7 +43,8 @@ struct JobReport {
   std::vector<Excluded> excluded;
   bool drifted = false;
   double othersBusy = 0;
-  // Why `entry` is missing. Empty if the default configuration was not timed:
+  // Why `entry` is missing, for example unsteady times (Contest::unsteady()).
+  // Empty if the default configuration was not timed:
   // no time was left, the search was interrupted, or a measurement failed.
   std::string error;
 };

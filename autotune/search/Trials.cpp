@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Trials.h"
 
+#include "autotune/search/Contest.h"
 #include "autotune/search/CorrectnessCheck.h"
 #include "autotune/table/TuneTable.h"
 #include "runtime/compile/CompileTogether.h"
@@ -84,6 +85,8 @@ void Trials::recall(const Times &times) {
     const KnownTime *known = times.find(trial.timesKey);
     if (!known || trial.state == Trial::State::Excluded)
       continue;
+    if (known->problem.empty() && known->seconds.spread > Contest::mostSpread)
+      continue; // measured again
     trial.known = true;
     if (!known->problem.empty()) {
       exclude(trial, known->problem);

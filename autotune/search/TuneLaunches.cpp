@@ -88,6 +88,12 @@ void Run::show(const std::string &doing, const std::string &what) {
                 ", at most " + std::to_string(left.count()) + " s left");
 }
 
+std::string Run::kept(const TuneKey &key) const {
+  const TuneEntry *entry = file.table().find(key);
+  return entry ? "the table keeps its entry " + describe(entry->use)
+               : "launches use the kernel's default configuration";
+}
+
 std::string Run::reproducer(const Job &job, const cases::PreparedLaunch &launch,
                             const Grid &grid, const std::string &number) const {
   fs::path folder = options.out;

@@ -37,6 +37,9 @@ protected:
   bool over() const { return interrupted || Clock::now() >= end; }
   // Prints a progress line: "tuning 3 of 20, rope: WHAT, at most 80 s left".
   void show(const std::string &doing, const std::string &what);
+  // Returns what launches use that get no new entry: "the table keeps its entry
+  // BM=64", or the kernel's default configuration.
+  std::string kept(const TuneKey &key) const;
   // Writes the launch as a case with a unique name. Returns its folder, or an
   // empty path if it cannot be written, which is logged.
   std::string reproducer(const Job &job, const cases::PreparedLaunch &launch,

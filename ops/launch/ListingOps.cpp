@@ -5,13 +5,18 @@
 #include "language/Request.h"
 #include "ops/Check.h"
 #include "runtime/Kernel.h"
+#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/launch/ConfigurationChooser.h"
 #include "runtime/launch/KernelFiles.h"
+#include "runtime/launch/LaunchDevice.h"
 #include "runtime/launch/ListLaunches.h"
+#include "runtime/launch/Routing.h"
 #include "runtime/pack/PackStats.h"
 #include "support/Error.h"
 #include "support/Json.h"
 
+#include <algorithm>
 #include <memory>
 #include <torch/library.h>
 
@@ -30,6 +35,32 @@ std::tuple<std::vector<std::string>, std::vector<std::string>> files() {
   for (KernelFile &file : kernelFiles()) {
     std::get<0>(result).push_back(std::move(file.path));
     std::get<1>(result).push_back(std::move(file.text));
+  }
+  return result;
+}
+
+// Returns the tuning table of launches on tensors of the device. Launches on
+// tensors of host memory use the default device.
+std::tuple<std::string, std::string, std::string> tableOf(c10::Device device) {
+  LaunchOptions options;
+  if (device.is_cuda())
+    options.device = cudaDevice(std::max<int>(0, device.index()));
+  TableIdentity table = configurationTable(launchDevice(options));
+  return {std::move(table.path), std::move(table.origin),
+          std::move(table.sha256)};
+}
+
+std::tuple<std::vector<std::string>, std::vector<std::string>,
+           std::vector<std::string>>
+tunedLaunches() {
+  std::tuple<std::vector<std::string>, std::vector<std::string>,
+             std::vector<std::string>>
+      result;
+  auto &[launches, configurations, sources] = result;
+  for (LaunchConfiguration &launch : launchConfigurations()) {
+    launches.push_back(std::move(launch.launch));
+    configurations.push_back(std::move(launch.configuration));
+    sources.push_back(std::move(launch.source));
   }
   return result;
 }
@@ -101,6 +132,8 @@ TORCH_LIBRARY_IMPL(tessera_internal, CompositeExplicitAutograd, m) {
   m.impl("pack_stats", ofPack);
   m.impl("gpu_fault", gpuFault);
   m.impl("kernel_files", files);
+  m.impl("tuning_table", tableOf);
+  m.impl("tuned_launches", tunedLaunches);
   m.impl("begin_listing", beginListing);
   m.impl("listed_launches", listedLaunches);
   m.impl("end_listing", endListing);

@@ -19,17 +19,28 @@ uint64_t configurationTag(const LaunchDevice &device,
   return chooser && options.tuned ? chooser->tag(device, options) : 0;
 }
 
+static ChosenConfiguration noTable(const char *why) {
+  ChosenConfiguration chosen;
+  chosen.why = why;
+  return chosen;
+}
+
 ChosenConfiguration chooseConfiguration(const LaunchDevice &device,
                                         const Kernel::State &kernel,
                                         std::span<const Arg> args,
                                         const Constexprs &constexprs,
                                         const LaunchOptions &options) {
   if (!options.tuned)
-    return {.tuned = {}, .why = "tables are not asked", .origin = {}};
+    return noTable("tables are not asked");
   const auto *chooser = registered.load(std::memory_order_acquire);
   if (!chooser)
-    return {.tuned = {}, .why = "no table", .origin = {}};
+    return noTable("no table");
   return chooser->choose(device, kernel, args, constexprs, options);
+}
+
+TableIdentity configurationTable(const LaunchDevice &device) {
+  const auto *chooser = registered.load(std::memory_order_acquire);
+  return chooser ? chooser->table(device) : TableIdentity();
 }
 
 } // namespace tessera::runtime

@@ -22,6 +22,13 @@ struct TunedConfiguration {
   std::optional<int64_t> numWarps, numStages;
 };
 
+// The tuning table of a device; all members are empty without a table.
+struct TableIdentity {
+  std::string path;   // of the table, or of the pack that contains it
+  std::string origin; // "TESSERA_TUNED", "TESSERA_PACK", "this build", "given"
+  std::string sha256; // of the text that printTable() writes
+};
+
 struct ChosenConfiguration {
   // nullopt: the launch runs with the kernel's default configuration.
   std::optional<TunedConfiguration> tuned;
@@ -29,6 +36,10 @@ struct ChosenConfiguration {
   // "the configuration BM=48 is that of PATH for KEY": appended to errors of a
   // launch that uses it. Empty without `tuned`.
   std::string origin;
+  // The launch as tables name it: kernel, element types, constexprs and length.
+  std::string launch;
+  // The entry's length is that of the launch, rounded up to a power of two.
+  bool roundedLength = false;
 };
 
 class ConfigurationChooser {
@@ -45,6 +56,8 @@ public:
                                      std::span<const Arg> args,
                                      const Constexprs &constexprs,
                                      const LaunchOptions &options) const = 0;
+  // Returns the table of a device, with stale entries. Throws Error.
+  virtual TableIdentity table(const LaunchDevice &device) const = 0;
 };
 
 // Registers the chooser. Null, the initial value, disables tuned
@@ -60,6 +73,7 @@ ChosenConfiguration chooseConfiguration(const LaunchDevice &device,
                                         std::span<const Arg> args,
                                         const Constexprs &constexprs,
                                         const LaunchOptions &options);
+TableIdentity configurationTable(const LaunchDevice &device);
 
 // Runs `make`. Appends the configuration's origin to the message of an
 // exception.

@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 
 namespace tessera::runtime {
@@ -32,8 +33,7 @@ void printAtEnd() { std::fputs(printRouting().c_str(), stderr); }
 
 } // namespace
 
-Route &addRoute(std::string kernel, std::string device,
-                std::string configuration, bool tuned, std::string why) {
+Route &addRoute(RouteFacts facts) {
   static const bool asked = [] {
     const bool on = optionNumber(Option::PrintRouting) != 0;
     if (on)
@@ -44,11 +44,7 @@ Route &addRoute(std::string kernel, std::string device,
   Registry &all = registry();
   std::lock_guard<std::mutex> guard(all.mutex);
   Route &route = all.routes.emplace_back();
-  route.kernel = std::move(kernel);
-  route.device = std::move(device);
-  route.configuration = std::move(configuration);
-  route.tuned = tuned;
-  route.why = std::move(why);
+  static_cast<RouteFacts &>(route) = std::move(facts);
   return route;
 }
 
@@ -67,8 +63,27 @@ Route &routeOf(const ChosenConfiguration &chosen, const LaunchDevice &device,
     add("num_warps", std::to_string(request.options.numWarps));
     add("num_stages", std::to_string(request.options.numStages));
   }
-  return addRoute(kernel.nameAndHash().first, device.name, text,
-                  chosen.tuned.has_value(), chosen.why);
+  RouteFacts facts;
+  facts.kernel = kernel.nameAndHash().first;
+  facts.device = device.name;
+  facts.configuration = text;
+  facts.tuned = chosen.tuned.has_value();
+  facts.why = chosen.why;
+  facts.launch = chosen.launch.empty() ? facts.kernel : chosen.launch;
+  facts.roundedLength = chosen.roundedLength;
+  return addRoute(std::move(facts));
+}
+
+std::vector<LaunchConfiguration> launchConfigurations() {
+  Registry &all = registry();
+  std::set<LaunchConfiguration> found;
+  std::lock_guard<std::mutex> guard(all.mutex);
+  for (const Route &route : all.routes)
+    found.insert({route.launch, route.configuration,
+                  !route.tuned          ? "default"
+                  : route.roundedLength ? "rounded"
+                                        : "tuned"});
+  return {found.begin(), found.end()};
 }
 
 std::vector<RouteCount> routes() {

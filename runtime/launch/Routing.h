@@ -14,12 +14,18 @@
 
 namespace tessera::runtime {
 
-// The route of one specialization. Only `launches` changes.
-struct Route {
+struct RouteFacts {
   std::string kernel, device;
   std::string configuration; // "BM=64 BN=32 num_warps=4"
   bool tuned = false;        // from a tuning table
   std::string why;           // "table PATH", "no table", "no entry" ...
+  // ChosenConfiguration::launch and ::roundedLength.
+  std::string launch;
+  bool roundedLength = false;
+};
+
+// The route of one specialization. Only `launches` changes.
+struct Route : RouteFacts {
   std::atomic<uint64_t> launches{0};
 
   void count() { launches.fetch_add(1, std::memory_order_relaxed); }
@@ -27,8 +33,7 @@ struct Route {
 
 // Adds a route that lives as long as the process. With TESSERA_PRINT_ROUTING=1,
 // the first call also makes the process print all routes at exit.
-Route &addRoute(std::string kernel, std::string device,
-                std::string configuration, bool tuned, std::string why);
+Route &addRoute(RouteFacts facts);
 
 // Returns the route of a specialization, before its first run.
 Route &routeOf(const ChosenConfiguration &chosen, const LaunchDevice &device,
@@ -42,6 +47,20 @@ struct RouteCount {
 };
 // Returns all routes sorted by name; equal routes are merged.
 std::vector<RouteCount> routes();
+
+// The configuration of a launch, and where it comes from.
+struct LaunchConfiguration {
+  std::string launch;        // RouteFacts::launch
+  std::string configuration; // "BM=64 BN=32 num_warps=4"
+  // "tuned": an entry of the launch's length; "rounded": an entry of the length
+  // rounded up to a power of two; "default": the kernel's configuration.
+  std::string source;
+
+  auto operator<=>(const LaunchConfiguration &) const = default;
+};
+// Returns the distinct configurations of all launches that are prepared or have
+// run, sorted.
+std::vector<LaunchConfiguration> launchConfigurations();
 
 struct RoutingTotals {
   uint64_t tuned = 0, defaults = 0; // launches

@@ -9,6 +9,8 @@
 
 #include <csignal>
 #include <regex>
+#include <set>
+#include <thread>
 
 using namespace tessera;
 namespace fs = std::filesystem;
@@ -309,4 +311,45 @@ TEST_F(TuneSearch, SaysWhatItCannotTune) {
   EXPECT_EQ(changed.status.code, 1);
   expectHas(changed.output, "the kernel's own configuration cannot be used: "
                             "wrong results: `Y`");
+}
+
+// Two processes tune different kernels into one table at the same time.
+TEST_F(TuneSearch, TwoProcessesThatWriteOneTableLoseNothing) {
+  std::vector<std::vector<std::string>> commands(2);
+  for (size_t process = 0; process < 2; ++process) {
+    commands[process] = {TESSERA_PROGRAM, "tune"};
+    for (size_t i = 0; i < 3; ++i) {
+      const std::string name =
+          "k" + std::to_string(process) + "_" + std::to_string(i);
+      const std::string file =
+          write(name + ".py", kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+                                         "# tessera: space(REPEAT=[1])\n"));
+      commands[process].push_back(
+          record(name, file, 20000 + 64 * int64_t(3 * process + i), 0, 3000));
+    }
+    commands[process].insert(commands[process].end(),
+                             {"--out", path("table.yaml"), "--budget", "20s"});
+  }
+  std::vector<CommandResult> results(2);
+  std::vector<std::thread> threads;
+  for (size_t process = 0; process < 2; ++process)
+    threads.emplace_back([&, process] {
+      results[process] =
+          runCommand(commands[process], std::chrono::seconds(300),
+                     {"TESSERA_CACHE_DIR=" + path("cache")});
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const CommandResult &result : results)
+    expectFine(result);
+  std::set<std::string> kernels;
+  for (const tune::TuneEntry &entry : entries())
+    kernels.insert(entry.key.kernel);
+  EXPECT_EQ(kernels, (std::set<std::string>{"k0_0.py:scale", "k0_1.py:scale",
+                                            "k0_2.py:scale", "k1_0.py:scale",
+                                            "k1_1.py:scale", "k1_2.py:scale"}))
+      << results[0].output << results[1].output;
+  const auto times = tune::Times::read(path("table.yaml.times"));
+  EXPECT_EQ(times.size(), 12u); // two candidates of six launches
+  EXPECT_FALSE(fs::exists(path("table.yaml.lock")));
 }

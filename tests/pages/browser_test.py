@@ -8,7 +8,7 @@ import tempfile
 from chromium import Chromium
 from inspect_test import SIGNATURE, write_commits
 from page_data import KERNELS, pane, read_page, run
-from report_test import points, write_run, write_trace
+from report_test import points, write_run, write_trace, write_tuning
 
 # What is lit, by the id of the pane: {"ptx": [[rows of the line], [rows that call it]]}.
 LIT = """Object.fromEntries([...document.querySelectorAll('.pane')].map(pane => [pane.id,
@@ -206,6 +206,7 @@ def check_report(browser, folder, program):
     runs = [os.path.join(folder, name) for name in ("slow", "fast")]
     records = [write_run(path, rate, 40) for path, rate in zip(runs, (0.5, 0.6))]
     write_trace(runs[1])
+    write_tuning(runs[1])
     page = os.path.join(folder, "report.html")
     run(program, ["report", *runs, "-o", page])
     browser.open(page)
@@ -240,6 +241,8 @@ def check_report(browser, folder, program):
     assert "forward40.5 ms, " in stages, stages
     traced = next(each for each in text if each.startswith("Kernels of fast"))
     assert "12.0 %2600.0ACT=relu B=32" in traced and not any(each.startswith("Kernels of slow") for each in text), traced
+    tuned = next(each for each in text if each.startswith("Tuning"))
+    assert "launches with a tuned configuration20" in tuned and "SHA-256c0ffee0000000000" in tuned, tuned
     differ = browser.value("[...document.querySelectorAll('article')].find(each => each.textContent.startsWith('Settings that differ'))"
                            ".textContent")
     assert "train.lr0.50.6" in differ and "train.steps" not in differ, differ

@@ -36,6 +36,16 @@ def write_run(folder, rate, steps, torn=False, result=True):
     return records
 
 
+TUNED = {"tuned": 20, "nearest_length": 1, "default": 5, "path": "/tables/mine.yaml", "origin": "TESSERA_TUNED", "sha256": "c0ffee" + "0" * 58}
+
+
+def write_tuning(folder):
+    table = {key: TUNED[key] for key in ("path", "origin", "sha256")}
+    coverage = {key: TUNED[key] for key in ("tuned", "nearest_length", "default")}
+    with open(os.path.join(folder, "env.json"), "w", encoding="utf-8") as file:
+        json.dump({"host": "x", "tuning": {"table": table, "coverage": coverage, "launches": [["k.py:k fp32", "B=8", "tuned"]]}}, file)
+
+
 def write_trace(folder):
     """Two steps of 10 ms. One kernel in two configurations, 2 + 1 launches a step and 1 in the second; one product; a launch
     behind the steps."""
@@ -89,6 +99,7 @@ def test_two_runs(program, folder):
     first, second, page, table = (os.path.join(folder, name) for name in ("a/run", "b/run", "page.html", "figures.csv"))
     records = [write_run(first, 0.5, 40, torn=True, result=False), write_run(second, 0.6, 30)]
     write_trace(second)
+    write_tuning(second)
     run(program, ["report", first, second, "-o", page, "--csv", table])
     runs = read_page(page)["runs"]
     assert [each["folder"] for each in runs] == [first, second]
@@ -103,6 +114,7 @@ def test_two_runs(program, folder):
         assert each["kernels"] == [["nsa/select_fwd.py", "ab" * 32]]
     assert [each["unreadable"] for each in runs] == [1, 0]
     assert runs[0]["trace"] is None and close(runs[1]["trace"], TRACED), runs[1]["trace"]
+    assert runs[0]["tuning"] == {} and runs[1]["tuning"] == TUNED, runs[1]["tuning"]
     assert runs[0]["config"] == {"out": "</script>", "train.lr": 0.5, "train.steps": 40}
     assert runs[0]["result"] == {} and runs[1]["result"] == {"val_bpb": 1.5, "bpb_by_position.0-31": 2.5, "kernels_compiled": 31}
     with open(table, encoding="utf-8", newline="") as file:

@@ -47,6 +47,8 @@ std::string timeLine(const Json &row) {
 std::string tuneLine(const Json &row) {
   if (row.contains("error"))
     return "not tuned: " + row["error"].get<std::string>();
+  if (row.contains("unsteady"))
+    return "not tuned: " + row["unsteady"].get<std::string>();
   if (!row.contains("entry"))
     return "not tuned: no time was left";
   const Json &entry = row["entry"];

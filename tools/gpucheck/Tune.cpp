@@ -71,6 +71,8 @@ public:
                             {"us", tuned.entry->timeUs},
                             {"default_us", tuned.entry->defaultUs},
                             {"why", tuned.entry->why}};
+    else if (const std::string why = unsteady(); !why.empty())
+      tuned.row["unsteady"] = why;
     return tuned;
   }
 
@@ -170,6 +172,10 @@ private:
           exclude(i, error.message);
         }
       }
+  }
+  void forget(const std::vector<size_t> &which) override {
+    for (size_t i : which)
+      entrants[i].seconds.clear();
   }
   bool over() const override { return Clock::now() >= task.deadline; }
   std::string remark() const override {

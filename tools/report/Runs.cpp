@@ -115,6 +115,22 @@ Json tracedKernels(const fs::path &file) {
           {"gemms_share", all.at("gemms_ms").get<double>() / total}};
 }
 
+// Returns the tuning of env.json without the list of launches.
+Json tuningOf(const fs::path &file) {
+  Json tuning = Json::object();
+  const auto text = tryReadFile(file);
+  if (!text)
+    return tuning;
+  const Json environment = parseJson(*text, file.string());
+  const auto found = environment.find("tuning");
+  if (found == environment.end() || !found->is_object())
+    return tuning;
+  for (const char *part : {"coverage", "table"})
+    if (const auto member = found->find(part); member != found->end())
+      flatten(*member, "", tuning);
+  return tuning;
+}
+
 // Returns a CSV field, quoted if necessary.
 std::string field(const std::string &text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos)
@@ -144,6 +160,7 @@ Json runJson(const fs::path &folder) {
               {"config", membersOf(folder / "config.json")},
               {"result", membersOf(folder / "metrics.json")},
               {"kernels", kernelsOf(folder / "kernels")},
+              {"tuning", tuningOf(folder / "env.json")},
               {"trace", tracedKernels(folder / "trace.json")},
               {"unreadable", 0}};
   for (size_t at = 0; at < text->size();) {

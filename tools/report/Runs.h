@@ -18,6 +18,8 @@ namespace tessera::tools {
 //  "skipped": [[step, why]...],
 //  "config": {"train.lr": "0.001"...}, "result": {"val_bpb": 0.9...},
 //  "kernels": [[file, sha256]...],
+//  "tuning": {"path", "origin", "sha256", "tuned", "nearest_length",
+//             "default"},
 //  "trace": {"steps": "step 3 to step 5", "kernels_share", "gemms_share",
 //            "kernels": [{"name", "configuration", "launches", "mean_us",
 //                         "share"}...]}, "unreadable": n}
@@ -27,9 +29,11 @@ namespace tessera::tools {
 // step and their shares of its time, from trace.json (train.trace_steps); null
 // without that file. config and result: config.json and metrics.json with keys
 // such as a.b; empty without the file. kernels: those of the newest step_N that
-// the run used. unreadable: the number of lines of metrics.jsonl that are not
-// objects with a step, such as the truncated last line of a run that was
-// killed. Throws Error for a folder without metrics.jsonl.
+// the run used. tuning: the table of env.json and the numbers of launches by
+// the source of their configuration; empty without it. unreadable: the number
+// of lines of metrics.jsonl that are not objects with a step, such as the
+// truncated last line of a run that was killed. Throws Error for a folder
+// without metrics.jsonl.
 Json runJson(const std::filesystem::path &folder);
 
 // Returns all runs. Runs with equal names are named by their folders.

@@ -138,6 +138,12 @@ table('Settings', settings);
 table('Kernels', [...new Set(runs.flatMap(run => run.kernels.map(pair => pair[0])))].sort().map(file => [file,
   ...runs.map(run => { const found = run.kernels.find(pair => pair[0] === file); return found ? found[1].slice(0, 12) : ''; })]),
   'files that the run used, with the first digits of their SHA-256');
+const launches = {tuned: 'launches with a tuned configuration', nearest_length: 'launches with that of the nearest length',
+  default: 'launches with the default configuration', path: 'table', origin: 'from', sha256: 'SHA-256'};
+const tuned = runs.filter(run => Object.keys(run.tuning).length);
+table('Tuning', !tuned.length ? [] : Object.entries(launches).map(([key, name]) => [name,
+  ...runs.map(run => key === 'path' && run.tuning[key] === '' ? 'none' : key === 'sha256' ? (run.tuning[key] || '').slice(0, 16) : cell(run.tuning[key]))]),
+  'the tuning table and the launches before the first step; tessera tune makes tables');
 // For each run with a trace, a table of its kernels; the largest share of the time comes first.
 for (const run of runs.filter(each => each.trace)) {
   const {steps, kernels, kernels_share: inside, gemms_share: products} = run.trace;

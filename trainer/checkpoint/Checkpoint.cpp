@@ -102,7 +102,8 @@ Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer,
 }
 
 void writeCheckpoint(const Config &config, const Snapshot &snapshot,
-                     const std::string &dataHash, const KernelTexts &kernels) {
+                     const std::string &dataHash, const KernelTexts &kernels,
+                     const RunTuning &tuning) {
   const Progress &progress = snapshot.progress;
   UnfinishedCheckpoint writer(config.out, progress.step);
   writer.add(modelFile, snapshot.weights);
@@ -115,6 +116,7 @@ void writeCheckpoint(const Config &config, const Snapshot &snapshot,
                       {"train_seconds", progress.trainSeconds},
                       {"data_sha256", dataHash},
                       {"kernels", kernelSums(kernels)},
+                      {"tuning", toJson(tuning)},
                       {"updates", toJson(progress.updates)},
                       {"loss_scale", toJson(progress.scale)},
                       {"config", toJson(config)}};

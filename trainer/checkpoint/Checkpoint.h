@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "trainer/checkpoint/RunTuning.h"
 #include "trainer/loop/KernelTexts.h"
 #include "trainer/optim/AdamW.h"
 #include "trainer/optim/LossScale.h"
@@ -38,12 +39,14 @@ Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer,
                       const OptimizerState &whole);
 
 /// Writes ckpt/step_NNNNNNNN in the run folder with weights, moments, progress,
-/// settings and kernel files. Writes to a temporary folder, the checksums last,
-/// and renames it. Keeps an intact checkpoint of this step that exists already.
-/// Removes older checkpoints beyond config.keepCheckpoints after the new one is
-/// on disk. Throws tessera::Error if it fails; earlier checkpoints remain.
+/// settings, kernel files and tuning. Writes to a temporary folder, the
+/// checksums last, and renames it. Keeps an intact checkpoint of this step that
+/// exists already. Removes older checkpoints beyond config.keepCheckpoints
+/// after the new one is on disk. Throws tessera::Error if it fails; earlier
+/// checkpoints remain.
 void writeCheckpoint(const Config &config, const Snapshot &snapshot,
-                     const std::string &dataHash, const KernelTexts &kernels);
+                     const std::string &dataHash, const KernelTexts &kernels,
+                     const RunTuning &tuning);
 
 /// The newest intact checkpoint of a run folder.
 struct FoundCheckpoint {

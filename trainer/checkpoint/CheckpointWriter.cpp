@@ -14,8 +14,9 @@ namespace tessera::trainer {
 CheckpointWriter::CheckpointWriter(const Config &config,
                                    const std::string &dataHash,
                                    const KernelTexts &kernels,
+                                   const RunTuning &tuning,
                                    const AdamW &optimizer)
-    : config(config), dataHash(dataHash), kernels(kernels),
+    : config(config), dataHash(dataHash), kernels(kernels), tuning(tuning),
       optimizer(optimizer) {}
 
 CheckpointWriter::~CheckpointWriter() {
@@ -83,7 +84,7 @@ void CheckpointWriter::run() {
     const int64_t step = waiting->progress.step;
     try {
       RECORD_USER_SCOPE("checkpoint: write");
-      writeCheckpoint(config, *waiting, dataHash, kernels);
+      writeCheckpoint(config, *waiting, dataHash, kernels, tuning);
     } catch (const Error &e) {
       failure = {step, e};
     } catch (const std::exception &e) {

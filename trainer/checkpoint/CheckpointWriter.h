@@ -25,7 +25,8 @@ public:
   /// The arguments must outlive the writer. The destructor completes the
   /// checkpoint that is being written.
   CheckpointWriter(const Config &config, const std::string &dataHash,
-                   const KernelTexts &kernels, const AdamW &optimizer);
+                   const KernelTexts &kernels, const RunTuning &tuning,
+                   const AdamW &optimizer);
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter &) = delete;
   CheckpointWriter &operator=(const CheckpointWriter &) = delete;
@@ -46,6 +47,7 @@ private:
   const Config &config;
   const std::string dataHash;
   const KernelTexts &kernels;
+  const RunTuning &tuning;
   const AdamW &optimizer;
   std::mutex mutex; ///< Guards all members below.
   std::condition_variable changed;

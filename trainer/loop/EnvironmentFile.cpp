@@ -53,7 +53,8 @@ json relevantVariables() {
 } // namespace
 
 json environmentOf(const Config &config, const World &world,
-                   const std::string &device, const KernelTexts &kernels) {
+                   const std::string &device, const KernelTexts &kernels,
+                   const RunTuning &tuning) {
   const json settings = toJson(config);
   char host[256] = {};
   gethostname(host, sizeof host - 1);
@@ -74,7 +75,8 @@ json environmentOf(const Config &config, const World &world,
           {"settings", settings},
           {"origins", config.origins},
           {"settings_sha256", sha256Hex(settings.dump())},
-          {"kernels", kernelSums(kernels)}};
+          {"kernels", kernelSums(kernels)},
+          {"tuning", toJson(tuning)}};
 }
 
 } // namespace tessera::trainer

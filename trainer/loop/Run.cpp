@@ -67,8 +67,8 @@ double secondsSince(Run::Clock::time_point start) {
 } // namespace
 
 Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
-         AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
-         DataParallel &parallel)
+         AdamW &optimizer, const KernelTexts &kernels, const RunTuning &tuning,
+         const Progress &start, DataParallel &parallel)
     : config(config), corpus(corpus), model(model), optimizer(optimizer),
       parallel(parallel),
       telemetry(parallel.first() ? config.out + "/metrics.jsonl" : "",
@@ -80,7 +80,7 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       exchange(model.parameters(), optimizer, parallel,
                int64_t(config.bucketMegabytes * 1e6)),
       microStep(config, model, optimizer),
-      writer(config, corpus.hash, kernels, optimizer), progress(start),
+      writer(config, corpus.hash, kernels, tuning, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
       unit(lossUnit(corpus)),
       choiceSet(parallel.first() ? choicesOf(config) : ChoiceSet()),

@@ -24,8 +24,8 @@ public:
   using Clock = std::chrono::steady_clock;
 
   Run(const Config &config, const Corpus &corpus, models::Transformer &model,
-      AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
-      DataParallel &parallel);
+      AdamW &optimizer, const KernelTexts &kernels, const RunTuning &tuning,
+      const Progress &start, DataParallel &parallel);
 
   /// Makes one optimizer step, and logs the first, the last and each
   /// train.log_every-th one. Skips a bad update (trainer/optim/UpdateGuard.h)

@@ -220,7 +220,8 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
 void takeFolder(const Config &config, RunFolder &folder,
                 const std::optional<FoundCheckpoint> &checkpoint,
                 const Progress &progress, const KernelTexts &kernels,
-                const World &world, const std::string &device) {
+                const RunTuning &tuning, const World &world,
+                const std::string &device) {
   if (checkpoint) {
     for (const auto &damaged : checkpoint->damaged)
       setDamagedAside(damaged);
@@ -236,7 +237,8 @@ void takeFolder(const Config &config, RunFolder &folder,
     logLine("removed " + config.out + "/.HALT, which stopped an earlier run");
   writeFile(folder.file("config.json"), toJson(config).dump(1) + "\n");
   writeFile(folder.file("env.json"),
-            environmentOf(config, world, device, kernels).dump(1) + "\n");
+            environmentOf(config, world, device, kernels, tuning).dump(1) +
+                "\n");
   keepKernels(config.out, progress.step, kernels);
 }
 

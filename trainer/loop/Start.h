@@ -59,7 +59,8 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
 void takeFolder(const Config &config, RunFolder &folder,
                 const std::optional<FoundCheckpoint> &checkpoint,
                 const Progress &progress, const KernelTexts &kernels,
-                const World &world, const std::string &device);
+                const RunTuning &tuning, const World &world,
+                const std::string &device);
 
 /// Returns a line on the model: parameters, layers, attention, kernels.
 std::string modelLine(const Config &config, const models::Transformer &model);

@@ -4,6 +4,7 @@
 #include "trainer/loop/Train.h"
 
 #include "support/StopSignals.h"
+#include "trainer/checkpoint/TuningChange.h"
 #include "trainer/checkpoint/WeightFile.h"
 #include "trainer/loop/Determinism.h"
 #include "trainer/loop/Finish.h"
@@ -16,6 +17,7 @@
 #include "trainer/observe/Telemetry.h"
 #include "trainer/optim/Schedule.h"
 #include "trainer/parallel/ExchangeProbe.h"
+#include "trainer/parallel/SameTable.h"
 #include "trainer/parallel/StateShards.h"
 #include "trainer/settings/MemoryHint.h"
 #include "trainer/settings/NsaVibe.h"
@@ -64,6 +66,8 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
                     given.out));
     return 0;
   }
+  requireSameTable(models::makeKernels(config.kernels)->tuningTable(device),
+                   parallel);
 
   // --- data, model, optimizer: bitwise reproducible from the settings
   computeDeterministically(config);
@@ -90,17 +94,23 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   firstBatches(model, optimizer, corpus, config, progress, say);
   sayExchangeRate(parallel, config, model.parameterCount(), device, say);
   const KernelTexts kernels = kernelTexts(model.kernels().files());
-  if (checkpoint)
+  const RunTuning tuning = tuningOf(model.kernels(), device);
+  if (const std::string line = coverageLine(tuning); !line.empty())
+    say(line);
+  if (checkpoint) {
     requireSameKernels(*checkpoint, config, kernels, logLine);
+    sayTuningChange(*checkpoint, tuning, logLine);
+  }
   if (parallel.first())
-    takeFolder(config, *opening.folder, checkpoint, progress, kernels, world,
-               device.str());
+    takeFolder(config, *opening.folder, checkpoint, progress, kernels, tuning,
+               world, device.str());
   parallel.wait();
   if (config.panel && parallel.first() && device.is_cpu())
     preparePanel(model.kernels());
 
   // --- the loop
-  Run run(config, corpus, model, optimizer, kernels, progress, parallel);
+  Run run(config, corpus, model, optimizer, kernels, tuning, progress,
+          parallel);
   while (!run.last() && !run.stopSignal()) {
     run.step();
     run.between();

@@ -10,6 +10,7 @@
 #include "trainer/optim/AdamW.h"
 
 #include <ATen/ATen.h>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -276,6 +277,24 @@ std::string DataParallel::fromFirst(const std::string &text) {
     std::memcpy(bytes.data_ptr(), text.data(), text.size());
   fromFirst(bytes);
   return {static_cast<const char *>(bytes.const_data_ptr()), size_t(count)};
+}
+
+std::vector<std::string> DataParallel::fromAll(const std::string &text) {
+  if (!group)
+    return {text};
+  std::vector<double> counts(size_t(world.size));
+  counts[size_t(world.rank)] = double(text.size());
+  counts = sum(counts);
+  const auto most = int64_t(*std::max_element(counts.begin(), counts.end()));
+  const int64_t width = std::max<int64_t>(1, most);
+  at::Tensor bytes = at::zeros({world.size * width}, at::kByte);
+  char *const data = static_cast<char *>(bytes.data_ptr());
+  std::memcpy(data + world.rank * width, text.data(), text.size());
+  allGather(bytes);
+  std::vector<std::string> texts;
+  for (size_t r = 0; r < counts.size(); ++r)
+    texts.emplace_back(data + int64_t(r) * width, size_t(counts[r]));
+  return texts;
 }
 
 } // namespace tessera::trainer

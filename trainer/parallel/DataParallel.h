@@ -60,6 +60,8 @@ public:
   /// must pass the same shape and type.
   std::string fromFirst(const std::string &text);
   void fromFirst(at::Tensor &values);
+  /// Returns the texts of all processes, in the order of ranks.
+  std::vector<std::string> fromAll(const std::string &text);
 
 private:
   /// Calls move(backend, slices of `whole`, slice of `part`) for one chunk of

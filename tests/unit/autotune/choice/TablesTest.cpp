@@ -14,6 +14,7 @@
 #include "runtime/launch/KernelName.h"
 #include "runtime/launch/Routing.h"
 #include "support/File.h"
+#include "support/Hash.h"
 #include "tests/unit/autotune/table/Entries.h"
 #include "tests/unit/support/TemporaryFolder.h"
 
@@ -431,6 +432,46 @@ TEST(Tables, LaunchesAreCountedByWhereTheirConfigurationCameFrom) {
   EXPECT_TRUE(contains(text, "launches, table t.yaml\n")) << text;
 }
 
+TEST(Tables, TheConfigurationOfEachLaunchIsListedWithItsSource) {
+  Launch launch;
+  launch.given["D"] = int64_t(11);
+  const auto listed = [&] {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const auto &one : runtime::launchConfigurations())
+      if (one.launch == describe(launch.key()))
+        found.emplace_back(one.configuration, one.source);
+    return found;
+  };
+  using Found = std::vector<std::pair<std::string, std::string>>;
+  launch.run();
+  EXPECT_EQ(listed(), (Found{{"BM=32", "default"}}));
+  {
+    const UseTable used(entryFor(launch.key(), 16));
+    launch.run(); // 1000 tokens take the entry of 1024
+    launch.run();
+  }
+  EXPECT_EQ(listed(), (Found{{"BM=16", "rounded"}, {"BM=32", "default"}}));
+  launch.options.sequence = 2048;
+  {
+    const UseTable used(entryFor(launch.key(), 64));
+    launch.run();
+  }
+  EXPECT_EQ(listed(), (Found{{"BM=64", "tuned"}}));
+}
+
+// The hash is that of the file as `sha256sum` prints it.
+TEST(Tables, ATableHasTheHashOfItsText) {
+  const auto &cpu = runtime::findLaunchDevice("cpu");
+  EXPECT_EQ(tableChooser().table(cpu).sha256, "");
+  const TuneTable table = tableWith(entryFor(Launch().key(), 16), here());
+  useTable("cpu", table, "t.yaml");
+  const runtime::TableIdentity found = tableChooser().table(cpu);
+  useTable("cpu", std::nullopt);
+  EXPECT_EQ(found.path, "t.yaml");
+  EXPECT_EQ(found.origin, "given");
+  EXPECT_EQ(found.sha256, sha256Hex(printTable(table)));
+}
+
 TEST(FindTable, TakesTheFileOrTheFolderThatIsNamed) {
   TemporaryFolder folder;
   const auto &cpu = runtime::findLaunchDevice("cpu");
@@ -441,6 +482,7 @@ TEST(FindTable, TakesTheFileOrTheFolderThatIsNamed) {
     const auto found = findTable(cpu);
     ASSERT_TRUE(found) << named;
     EXPECT_EQ(found->path, file.string());
+    EXPECT_EQ(found->origin, "TESSERA_TUNED");
   }
   ::setenv("TESSERA_TUNED", (folder.path() / "none.yaml").c_str(), 1);
   EXPECT_TRUE(contains(refusal([&] { findTable(cpu); }), "none.yaml"));

@@ -31,6 +31,7 @@ public:
   };
   size_t turnsLeft = 100000;
   bool wrongOnceTimed = false; // candidate 1
+  int forgotten = 0;
 
   int64_t winner() const {
     return std::get<int64_t>(entry({})->use.constexprs.at("BM"));
@@ -55,6 +56,11 @@ protected:
         else
           seconds[i].push_back(base[i] * noise(i, seconds[i].size()));
       }
+  }
+  void forget(const std::vector<size_t> &which) override {
+    for (size_t i : which)
+      seconds[i].clear();
+    ++forgotten;
   }
   bool over() const override { return !turnsLeft; }
 };
@@ -114,7 +120,7 @@ TEST(TuneContest, TwoFastOnesAreComparedUntilOneIsClear) {
 // A machine that slows down meets both in the same turns.
 TEST(TuneContest, DriftDoesNotHideAWinner) {
   Planted contest({1, 0.97});
-  contest.noise = [](size_t, size_t turn) { return 1 + 0.1 * double(turn); };
+  contest.noise = [](size_t, size_t turn) { return 1 + 0.005 * double(turn); };
   contest.run();
   EXPECT_EQ(contest.winner(), 1);
 }
@@ -133,4 +139,61 @@ TEST(TuneContest, WrongOnesAndTheEndOfTheTimeAreNoWinners) {
   never.turnsLeft = 0;
   never.run();
   EXPECT_FALSE(never.entry({}));
+}
+
+// Alternately fast and slow by a third, without an end: both are measured three
+// times more, then the table does not change.
+TEST(TuneContest, TimesThatVaryByMoreThanAFifthAreNotAccepted) {
+  Planted contest({2, 1});
+  contest.noise = [](size_t i, size_t turn) {
+    return i == 1 ? turn % 2 ? 0.8 : 1.2 : 1.0;
+  };
+  contest.run();
+  EXPECT_FALSE(contest.entry({}));
+  EXPECT_EQ(contest.unsteady(), "the times of BM=1 vary by 33.3%, more than "
+                                "20%, after 3 more measurements");
+  EXPECT_EQ(contest.forgotten, 3);
+  EXPECT_EQ(contest.seconds[1].size(), 11u); // of the last measurement alone
+  // The default configuration's times decide, too.
+  Planted other({2, 1});
+  other.noise = [](size_t i, size_t turn) {
+    return i == 0 ? turn % 2 ? 0.8 : 1.2 : 1.0;
+  };
+  other.run();
+  EXPECT_FALSE(other.entry({}));
+  EXPECT_EQ(other.unsteady().substr(0, 22), "the times of BM=0 vary");
+}
+
+// A disturbance that ends leaves no trace in the entry.
+TEST(TuneContest, UnsteadyTimesAreReplacedByTheNextMeasurement) {
+  Planted contest({2, 1});
+  size_t turns = 0;
+  contest.noise = [&](size_t, size_t turn) {
+    return ++turns <= 28 ? turn % 2 ? 0.8 : 1.4 : 1.0;
+  };
+  contest.run();
+  EXPECT_EQ(contest.unsteady(), "");
+  EXPECT_EQ(contest.winner(), 1);
+  EXPECT_EQ(contest.entry({})->timeUs, 1e6);
+  EXPECT_EQ(contest.entry({})->spread, 0);
+  EXPECT_EQ(contest.forgotten, 1);
+}
+
+TEST(TuneContest, ASpreadOfAFifthAndLessIsAccepted) {
+  Planted contest({2, 1});
+  contest.noise = [](size_t, size_t turn) { return turn % 2 ? 0.91 : 1.09; };
+  contest.run();
+  EXPECT_EQ(contest.winner(), 1);
+  EXPECT_EQ(contest.forgotten, 0);
+}
+
+// Without time for more measurements, nothing is accepted either.
+TEST(TuneContest, TheEndOfTheTimeLeavesUnsteadyTimesOut) {
+  Planted contest({2, 1});
+  contest.noise = [](size_t, size_t turn) { return turn % 2 ? 0.7 : 1.3; };
+  contest.turnsLeft = 28; // 2 x 3 + 2 x 11
+  contest.run();
+  EXPECT_FALSE(contest.entry({}));
+  EXPECT_NE(contest.unsteady().find("after 0 more"), std::string::npos)
+      << contest.unsteady();
 }

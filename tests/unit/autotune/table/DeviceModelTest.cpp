@@ -42,6 +42,48 @@ TEST(DeviceModel, CountsTheCoresThatMayBeUsed) {
   EXPECT_FALSE(fits(all, some));
 }
 
+TEST(DeviceModel, ANameWithoutAModelNumberGetsFamilyModelAndStepping) {
+  const auto nameOf = [](const std::string &name) {
+    return cpuModel("processor\t: 0\nvendor_id\t: AuthenticAMD\n"
+                    "cpu family\t: 25\nmodel\t\t: 17\nmodel name\t: " +
+                        name + "\nstepping\t: 1\n\n",
+                    {0}, "cpu")
+        .name;
+  };
+  const std::string numbers = " family 25 model 17 stepping 1";
+  for (const char *exact :
+       {"AMD EPYC 9B14 96-Core Processor", "AMD Ryzen 7 5800X 8-Core Processor",
+        "Intel(R) Core(TM) i7-9700K CPU @ 3.60GHz",
+        "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz",
+        "Intel(R) Xeon(R) Gold 6140 CPU @ 2.30GHz"})
+    EXPECT_EQ(nameOf(exact), exact);
+  for (const char *vague :
+       {"AMD EPYC", "AMD EPYC-Rome Processor", "AMD EPYC 64-Core Processor",
+        "Intel(R) Xeon(R) CPU @ 2.60GHz", "QEMU Virtual CPU version 2.5+",
+        "Intel Core Processor (Haswell, no TSX)"})
+    EXPECT_EQ(nameOf(vague), vague + numbers);
+  EXPECT_EQ(cpuModel("model name : AMD EPYC\n", {0}, "cpu").name, "AMD EPYC");
+}
+
+// Tables of the former names, without these numbers, stay in use.
+TEST(DeviceModel, ATableOfTheNameAloneStillApplies) {
+  const DeviceModel here = {"AMD EPYC family 25 model 17 stepping 1", "cpu", 2,
+                            2, 0};
+  DeviceModel table = here;
+  table.name = "AMD EPYC";
+  EXPECT_TRUE(fits(table, here));
+  table.name = "AMD EPYC family 25 model 1 stepping 1";
+  EXPECT_FALSE(fits(table, here));
+  TemporaryFolder folder;
+  writeFile(folder.path() / "amd-epyc-2c2t.yaml", "");
+  EXPECT_EQ(tableFor(folder.path(), here).filename(), "amd-epyc-2c2t.yaml");
+  writeFile(folder.path() / "amd-epyc-4c4t.yaml", "");
+  EXPECT_EQ(tableFor(folder.path(), here).filename(), "amd-epyc-2c2t.yaml");
+  const std::string exact = "amd-epyc-family-25-model-17-stepping-1-2c2t.yaml";
+  writeFile(folder.path() / exact, "");
+  EXPECT_EQ(tableFor(folder.path(), here).filename(), exact);
+}
+
 TEST(DeviceModel, AMachineThatSaysLittleStillHasAModel) {
   for (const char *text : {"", "nonsense", ":::\n:", "processor\t: 0\n",
                            "processor : x\ncore id : 99999999999999999\n"}) {

@@ -28,7 +28,9 @@ struct Saved {
       {"matrix", at::full({64, 64}, 0.5).set_requires_grad(true)}};
   AdamW optimizer{parameters, config};
   KernelTexts kernels;
-  CheckpointWriter writer{config, "hash", kernels, optimizer};
+  RunTuning tuning = {{"t.yaml", "TESSERA_TUNED", "hash of the table"},
+                      {{"k.py:k fp32", "B=8", "tuned"}}};
+  CheckpointWriter writer{config, "hash", kernels, tuning, optimizer};
 
   Progress at(int64_t step) {
     Progress progress;
@@ -50,6 +52,15 @@ struct Saved {
     return there[0].value[0][0].item<float>();
   }
 };
+
+TEST(CheckpointWriter, RecordsTheTuningOfTheRun) {
+  Saved s;
+  s.save(1);
+  s.writer.wait();
+  const auto found =
+      findCheckpoint(s.folder.path.string(), [](const std::string &) {});
+  EXPECT_EQ(found->state.value("tuning", nlohmann::json()), toJson(s.tuning));
+}
 
 TEST(CheckpointWriter, HoldsTheStateOfItsStep) {
   Saved s;
