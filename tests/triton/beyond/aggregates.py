@@ -119,9 +119,9 @@ def k_wait(FLAGS, O, N: tl.constexpr):
 
 
 @triton.jit
-def k_wait_block(FLAGS, O, N: tl.constexpr):
+def k_wait_block(FLAGS, O, WAITING: tl.constexpr, N: tl.constexpr):
     r = tl.arange(0, N)
-    if tl.program_id(0) == 0:
+    if tl.program_id(0) != WAITING:
         tl.atomic_store(FLAGS + r, r * r)
     else:
         tl.store(O + r, tl.atomic_poll((FLAGS + r)[:, None], (r * r)[:, None]).to(tl.int32).ravel())
