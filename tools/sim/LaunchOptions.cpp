@@ -8,6 +8,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Lists.h"
+#include "tools/commands/OptionChecks.h"
 
 #include <algorithm>
 #include <charconv>
@@ -255,6 +256,10 @@ void addLaunchOptions(CLI::App &verb, LaunchOptions &options) {
   verb.add_option("--block", options.block,
                   "Threads: x[,y[,z]]; else what .reqntid says");
   verb.add_option("--shared", options.shared, "Bytes of dynamic shared memory");
+  verb.add_option("--timeout", options.timeout,
+                  "Seconds after which the launch is stopped")
+      ->check(positiveNumber())
+      ->capture_default_str();
   verb.add_option("--arg", options.args, "A parameter, in order")
       ->allow_extra_args(false);
 }

@@ -101,6 +101,32 @@ TEST_F(Usage, Messages) {
   }
 }
 
+// Without the limit these commands would not end.
+TEST_F(Usage, TheTimeLimitStopsPtxThatNeverEnds) {
+  writeFile(folder.path() / "endless.ptx",
+            ".version 8.7\n.target sm_80\n.address_size 64\n"
+            ".visible .entry k()\n.reqntid 32\n{\n.reg .b32 %r<2>;\nL:\n"
+            "  mov.u32 %r1, %tid.x;\n  bra L;\n}\n");
+  for (const char *command :
+       {"analyze endless.ptx --grid 100 --timeout 1",
+        "analyze endless.ptx --lanes-apart --seed 3 --timeout 1",
+        "debug endless.ptx --ptx-line 9 --hit 2 --timeout 1"}) {
+    const CommandResult result = run(command, "A=");
+    EXPECT_FALSE(result.timedOut) << command;
+    EXPECT_EQ(result.status.code, 1) << command;
+    EXPECT_NE((result.output + result.errors).find("endless-loop"),
+              std::string::npos)
+        << result.output << result.errors;
+    EXPECT_NE(
+        result.errors.find("HINT: a kernel that is only slow needs a larger "
+                           "--timeout (1 s now) or a smaller --grid"),
+        std::string::npos)
+        << result.errors;
+  }
+  const CommandResult zero = run("analyze k.ptx --timeout 0", "A=");
+  EXPECT_NE(zero.errors.find("0 is not a number above 0"), std::string::npos);
+}
+
 // Sanitizers reserve terabytes of addresses themselves.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // A gibibyte of addresses; the argument alone would take sixteen.
