@@ -37,6 +37,9 @@ protected:
     writeFile(folder.path() / "no_target.ptx",
               ".version 8.0\n.address_size 64\n.visible .entry k()\n{\n"
               "ret;\n}\n");
+    writeFile(folder.path() / "unknown.ptx",
+              ".version 8.0\n.target sm_9999\n.address_size 64\n"
+              ".visible .entry k()\n{\nret;\n}\n");
     writeFile(folder.path() / "add.py",
               "import triton\nimport triton.language as tl\n\n\n"
               "# tessera: instance add(x=\"*fp32\", n=\"i32\", B=64)\n"
@@ -51,6 +54,17 @@ protected:
         {"TESSERA_WORKER=" TESSERA_FAKE_WORKER,
          "FAKE_WORKER_ARTIFACT=" TESSERA_FIXTURE_KERNEL,
          "TESSERA_CACHE_DIR=" + (folder.path() / "cache").string(), variable});
+  }
+  void expectCase(const Case &c) {
+    const CommandResult result = run(c.command, c.variable);
+    EXPECT_EQ(result.status.code, c.code) << c.command << result.errors;
+    const std::string &text = c.code ? result.errors : result.output;
+    EXPECT_NE(text.find(c.text), std::string::npos) << c.command << "\n"
+                                                    << text;
+    const std::string hint = *c.hint ? std::string("HINT: ") + c.hint : "";
+    EXPECT_NE(text.find(hint), std::string::npos) << c.command << "\n" << text;
+    EXPECT_LT(result.errors.size(), 1000u) << c.command;
+    EXPECT_EQ(result.errors.find("no option -5"), std::string::npos);
   }
   TemporaryFolder folder;
 };
@@ -86,19 +100,18 @@ TEST_F(Usage, Messages) {
        "name the PTX that it was made from"},
       {"report no_target.ptx", "A=", 1, "no_target.ptx names no target",
        "add --target sm_80"},
+      {"analyze unknown.ptx", "A=", 1,
+       "unknown.ptx: `.target sm_9999` does not name a GPU",
+       "write the compute capability"},
+      {"analyze k.ptx --arg 'i32[4]' --target sm_95", "A=", 1,
+       "no data of a GPU `sm_95`", "did you mean `sm_90`?"},
+      {"analyze k.ptx --arg 'i32[4]' --target v1", "A=", 1,
+       "no data of a GPU `v1`",
+       "known GPUs: a100, a100-pcie, h100, h200, sm_80, sm_90"},
       {noRegister.c_str(), "A=", 1, "has no register %nope",
        "known registers: %r0, %r1"}};
-  for (const Case &c : cases) {
-    const CommandResult result = run(c.command, c.variable);
-    EXPECT_EQ(result.status.code, c.code) << c.command << result.errors;
-    const std::string &text = c.code ? result.errors : result.output;
-    EXPECT_NE(text.find(c.text), std::string::npos) << c.command << "\n"
-                                                    << text;
-    const std::string hint = *c.hint ? std::string("HINT: ") + c.hint : "";
-    EXPECT_NE(text.find(hint), std::string::npos) << c.command << "\n" << text;
-    EXPECT_LT(result.errors.size(), 1000u) << c.command;
-    EXPECT_EQ(result.errors.find("no option -5"), std::string::npos);
-  }
+  for (const Case &c : cases)
+    expectCase(c);
 }
 
 // Without the limit these commands would not end.
