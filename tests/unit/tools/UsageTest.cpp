@@ -108,6 +108,16 @@ TEST_F(Usage, Messages) {
       {"analyze k.ptx --arg 'i32[4]' --target v1", "A=", 1,
        "no data of a GPU `v1`",
        "known GPUs: a100, a100-pcie, h100, h200, sm_80, sm_90"},
+      {"layout '((((' --shape 16x16", "A=", 1, "`((((` does not end with )",
+       "write NAME(OPTION=VALUE, ...)"},
+      {"diff add.py nofile.py", "A=", 1, "no kernel file nofile.py"},
+      {"diff add.py add.py:add", "A=", 1, "which instance of add.py?",
+       "write -i NAME, or FILE.py:NAME"},
+      {"diff add.py:add .", "A=", 1,
+       "add.py:add is an instance, and the other side is a folder",
+       "give two folders"},
+      {"diff nowhere .", "A=", 1, "no file or folder nowhere",
+       "give two folders"},
       {noRegister.c_str(), "A=", 1, "has no register %nope",
        "known registers: %r0, %r1"}};
   for (const Case &c : cases)
