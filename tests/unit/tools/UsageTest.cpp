@@ -40,6 +40,9 @@ protected:
     writeFile(folder.path() / "unknown.ptx",
               ".version 8.0\n.target sm_9999\n.address_size 64\n"
               ".visible .entry k()\n{\nret;\n}\n");
+    writeFile(folder.path() / "plain.py",
+              "import triton\nimport triton.language as tl\n\n\n"
+              "@triton.jit\ndef plain(x):\n    tl.store(x, 1.0)\n");
     writeFile(folder.path() / "add.py",
               "import triton\nimport triton.language as tl\n\n\n"
               "# tessera: instance add(x=\"*fp32\", n=\"i32\", B=64)\n"
@@ -122,6 +125,28 @@ TEST_F(Usage, Messages) {
        "known registers: %r0, %r1"}};
   for (const Case &c : cases)
     expectCase(c);
+}
+
+TEST_F(Usage, CompileRefusesOptionsThatContradict) {
+  const std::vector<Case> cases = {
+      {"compile add.py -s 'x=*fp32, n=i32, B=64' -i add", "A=", 1,
+       "--signature and --instance both give the types",
+       "leave one of the two out"},
+      {"compile add.py -s 'x=*fp32, n=i32, x=*bf16, B=64'", "A=", 1,
+       "--signature gives `x` twice", "give each argument once"},
+      {"compile add.py --emit ''", "A=", 2, "--emit: the value is empty",
+       "see tessera compile --help"},
+      {"compile add.py --list -k add", "A=", 1,
+       "--list prints all kernels of the file", "leave -k, -i, -s, -D"},
+      {"compile add.py --num-stages 99", "A=", 2, "--num-stages: Value 99",
+       "see tessera compile --help"},
+      {"compile add.py --num-warps 65", "A=", 2, "--num-warps: Value 65",
+       "see tessera compile --help"},
+      {"compile plain.py -i nope", "A=", 1, "plain.py names no instances",
+       "give types and constexprs"}};
+  for (const Case &c : cases)
+    expectCase(c);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "add.so"));
 }
 
 // Without the limit these commands would not end.
