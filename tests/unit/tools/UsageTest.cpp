@@ -143,7 +143,13 @@ TEST_F(Usage, CompileRefusesOptionsThatContradict) {
       {"compile add.py --num-warps 65", "A=", 2, "--num-warps: Value 65",
        "see tessera compile --help"},
       {"compile plain.py -i nope", "A=", 1, "plain.py names no instances",
-       "give types and constexprs"}};
+       "give types and constexprs"},
+      {"compile add.py", "TESSERA_LOG=loud", 1,
+       "TESSERA_LOG=loud is not a level",
+       "set it to debug, info, warning, error or off"},
+      {"compile add.py", "TESSERA_PRINT_LIMIT=abc", 1,
+       "TESSERA_PRINT_LIMIT=abc is not a whole number", "set it to a number"},
+      {"--help", "TESSERA_LOG=loud", 0, "First steps"}};
   for (const Case &c : cases)
     expectCase(c);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "add.so"));
