@@ -5,6 +5,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OptionChecks.h"
 #include "tools/commands/OutOption.h"
+#include "tools/commands/OutputCheck.h"
 
 #include "language/CudaSource.h"
 #include "language/Decorators.h"
@@ -345,6 +346,7 @@ int run(const Options &options) {
         job.request.emit.push_back(stage);
     requests.push_back(job.request);
   }
+  requireWritableFolder(options.folder);
   std::error_code failed;
   fs::create_directories(options.folder, failed);
   const auto kernels = CompileService::instance().getAll(requests);

@@ -155,6 +155,28 @@ TEST_F(Usage, CompileRefusesOptionsThatContradict) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "add.so"));
 }
 
+// The work before would take minutes.
+TEST_F(Usage, OutputsThatCannotBeWrittenAreRefusedBeforeTheWork) {
+  std::filesystem::create_directory(folder.path() / "there");
+  const char *missing = "the folder missing does not exist";
+  const std::vector<Case> cases = {
+      {"tune case --out missing/x.yaml", "A=", 1, missing,
+       "create it: mkdir -p missing"},
+      {"tune case --gpu h100 --out there", "A=", 1,
+       "cannot write there: it is a folder", "name a file in it: there/NAME"},
+      {"pack --config run.yaml -o missing/x.tpack", "A=", 1, missing,
+       "create it: mkdir -p missing"},
+      {"pack --config run.yaml -o k.ptx/x.tpack", "A=", 1,
+       "k.ptx is not a folder", "name an output in a folder"},
+      {"pack --config run.yaml --with-runtime -o k.ptx", "A=", 1,
+       "k.ptx is not a folder", "name an output in a folder"},
+      {"compile add.py -o k.ptx/out", "A=", 1, "k.ptx is not a folder",
+       "name an output in a folder"}};
+  for (const Case &c : cases)
+    expectCase(c);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "there"));
+}
+
 // Without the limit these commands would not end.
 TEST_F(Usage, TheTimeLimitStopsPtxThatNeverEnds) {
   writeFile(folder.path() / "endless.ptx",
