@@ -52,7 +52,7 @@ static std::string lineOf(const std::string &start) {
 TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsPlace) {
   const std::string file = write("copy.py", copy);
   expectFine(run({"check", file}));
-  expectFine(run({"run", file}));
+  expectHas(run({"run", file}).output, "small, N=64 on cpu:");
   struct Mistake {
     std::string off, place;
   };
