@@ -117,10 +117,14 @@ static CompileOptions optionsFromJson(const Json &json) {
   if (result.f32Default != "tf32" && result.f32Default != "ieee")
     throw Error(what + ": f32Default is `" + result.f32Default + "`",
                 "write tf32 or ieee");
-  if (result.numWarps < 1 || result.numWarps > 64 || result.numStages < 0 ||
-      result.numStages > 64)
-    throw Error(what + ": num_warps or num_stages is out of range",
-                "num_warps is 1 to 64, num_stages 0 to 64");
+  const auto requireRange = [&](const char *key, int64_t value, int64_t least) {
+    if (value < least || value > 64)
+      throw Error(what + ": " + key + " is " + std::to_string(value),
+                  std::string("give ") + key + " a number from " +
+                      std::to_string(least) + " to 64");
+  };
+  requireRange("num_warps", result.numWarps, 1);
+  requireRange("num_stages", result.numStages, 0);
   return result;
 }
 

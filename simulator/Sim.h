@@ -19,6 +19,7 @@
 #include "simulator/arith/TensorCores.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -106,6 +107,9 @@ struct Options {
   GlobalConflicts conflicts = GlobalConflicts::Different;
   // A block that executes more warp instructions counts as endless.
   uint64_t maxInstructions = uint64_t{1} << 33;
+  // Once it is true, each block that runs ends with the finding endless-loop.
+  // Another thread may set it. Null: nothing stops the launch.
+  const std::atomic<bool> *stop = nullptr;
   uint64_t maxOutput = 1 << 20; // bytes that vprintf may write
   // Runs only these blocks: their numbers in the grid, x fastest, ascending.
   // Empty: all. Not allowed with `watch`.

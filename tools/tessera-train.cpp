@@ -4,6 +4,7 @@
 #include "models/SelectionCheck.h"
 #include "runtime/pack/Pack.h"
 #include "support/Error.h"
+#include "support/OptionValues.h"
 #include "trainer/checkpoint/WeightFile.h"
 #include "trainer/generate/Generate.h"
 #include "trainer/generate/HellaSwag.h"
@@ -408,6 +409,7 @@ int main(int argc, char **argv) {
   CLI11_PARSE(app, argc, argv);
 
   try {
+    checkOptionValues();
     trainer::endWithLauncher();
     return train.app->parsed()          ? train.run()
            : generate.app->parsed()     ? generate.run()

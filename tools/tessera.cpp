@@ -4,6 +4,7 @@
 #include "support/Error.h"
 #include "support/Lists.h"
 #include "support/Names.h"
+#include "support/OptionValues.h"
 #include "support/Options.h"
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
@@ -198,6 +199,7 @@ int run(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError &error) {
     return reportUsage(app, error, arguments);
   }
+  checkOptionValues();
   for (const tools::Command &command : commands)
     if (command.app->parsed())
       return command.run();

@@ -6,6 +6,7 @@
 #include "autotune/model/DevicesText.h"
 #include "autotune/table/Yaml.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 
 #include <map>
@@ -199,13 +200,16 @@ const std::vector<GpuData> &gpus() {
 }
 
 const GpuData &findGpu(const std::string &name) {
-  std::vector<std::string> known;
+  std::vector<std::string> known, targets;
   for (const GpuData &gpu : gpus()) {
     if (gpu.rates.name == name || gpu.rates.target == name ||
         gpu.rates.target + "a" == name)
       return gpu;
     known.push_back(gpu.rates.name);
+    if (!isListed(targets, gpu.rates.target))
+      targets.push_back(gpu.rates.target);
   }
+  known.insert(known.end(), targets.begin(), targets.end());
   throw Error("no data of a GPU `" + name + "`",
               nearestNameHint(name, known, "GPUs"));
 }

@@ -119,6 +119,10 @@ static std::string trimmed(const std::string &text) {
   return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
 }
 
+// The hint for a text that is not a call.
+static const char *const callForm =
+    "write NAME(OPTION=VALUE, ...), as in mma(warps=4x1)";
+
 // Splits `text` at commas outside parentheses and brackets.
 static std::vector<std::string> splitArguments(const std::string &text) {
   std::vector<std::string> parts;
@@ -128,7 +132,8 @@ static std::vector<std::string> splitArguments(const std::string &text) {
     depth += c == '(' || c == '[';
     depth -= c == ')' || c == ']';
     if (depth < 0)
-      throw LayoutError("`" + text + "` closes what it did not open");
+      throw LayoutError("`" + text + "` closes a bracket that it did not open",
+                        callForm);
     if (c == ',' && depth == 0) {
       parts.push_back(trimmed(part));
       part.clear();
@@ -137,7 +142,7 @@ static std::vector<std::string> splitArguments(const std::string &text) {
     }
   }
   if (depth)
-    throw LayoutError("`" + text + "` has an open parenthesis");
+    throw LayoutError("`" + text + "` does not close a bracket", callForm);
   if (!trimmed(part).empty() || !parts.empty())
     parts.push_back(trimmed(part));
   return parts;
@@ -151,7 +156,7 @@ static Call parseCall(const std::string &input) {
   if (open == std::string::npos)
     return call;
   if (text.back() != ')')
-    throw LayoutError("`" + text + "` does not end with )");
+    throw LayoutError("`" + text + "` does not end with )", callForm);
   for (const std::string &part :
        splitArguments(text.substr(open + 1, text.size() - open - 2))) {
     // An equals sign inside a nested constructor belongs to that constructor.

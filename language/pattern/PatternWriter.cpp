@@ -119,15 +119,15 @@ std::string PatternWriter::tileHints(const std::string &suffix) const {
          ", where=G <= BM and BM * BN <= 8192)\n";
 }
 
-// Returns the hints above the kernel NAME + suffix. `halfTensors` have the type
-// TYPE, which is fp32 in some instances; `fullTensors` are fp32.
+// Returns the hints above the kernel NAME + suffix. `typedTensors` have the
+// type TYPE, which is fp32 in some instances; `fp32Tensors` are fp32.
 // `withGradients` adds the gradients of learned parameters.
 std::string PatternWriter::head(const std::string &suffix,
-                                const std::string &halfTensors,
-                                const std::string &fullTensors,
+                                const std::string &typedTensors,
+                                const std::string &fp32Tensors,
                                 bool withGradients) const {
   const bool onePass = suffix == "_bwd";
-  std::string full = fullTensors, types, checks;
+  std::string full = fp32Tensors, types, checks;
   for (const LearnedParameter *p : {sink, learned})
     if (p) {
       full += " " + upperCase(p->name);
@@ -141,7 +141,7 @@ std::string PatternWriter::head(const std::string &suffix,
     checks +=
         (checks.empty() ? "" : ", ") + upperCase(p.name) + "=(0, 40, [B])";
   }
-  std::string text = "# tessera: types(\"" + halfTensors + ": *TYPE:16\", \"" +
+  std::string text = "# tessera: types(\"" + typedTensors + ": *TYPE:16\", \"" +
                      full + ": *fp32:16\", \"CU: *i32:16\", " + types +
                      "\"scale: fp32\", \"T " + (onePass ? "shares" : "nseq") +
                      ": i32\", \"s*: i32:16\")\n";
@@ -181,17 +181,17 @@ std::string PatternWriter::rows(const LearnedParameter *parameter,
 std::map<std::string, std::string> PatternWriter::common() const {
   std::map<std::string, std::string> pieces = {{"NAME", name}};
   std::string &tensors = pieces["TENSORS"],
-              &withGradients = pieces["GRADIENTS"],
+              &gradientTensors = pieces["GRADIENTS"],
               &strides = pieces["STRIDES"], &parameters = pieces["PARAMETERS"];
   for (const LearnedParameter *p : {sink, learned})
     if (p) {
       tensors += upperCase(p->name) + ", ";
-      withGradients += upperCase(p->name) + ", D" + upperCase(p->name) + ", ";
+      gradientTensors += upperCase(p->name) + ", D" + upperCase(p->name) + ", ";
       strides += ", s" + p->name + "t, s" + p->name + "h";
     }
   for (const PerSequence &p : pattern.perSequence) {
     tensors += upperCase(p.name) + ", ";
-    withGradients += upperCase(p.name) + ", ";
+    gradientTensors += upperCase(p.name) + ", ";
   }
   for (const PatternParameter &p : pattern.parameters)
     parameters += ", " + p.name + ": tl.constexpr = " + p.defaultValue.repr();

@@ -53,8 +53,8 @@ private:
   // "Pattern((window,), near_mask, ...)". `gaps`: with NAME_visible;
   // `backward`: with the derivatives of `modify`.
   std::string patternValue(bool gaps, bool backward) const;
-  std::string head(const std::string &suffix, const std::string &halfTensors,
-                   const std::string &fullTensors, bool gradients) const;
+  std::string head(const std::string &suffix, const std::string &typedTensors,
+                   const std::string &fp32Tensors, bool withGradients) const;
   // True if the kernel NAME + suffix has the parameter RUN.
   bool takesRuns(const std::string &suffix) const;
   std::string tileHints(const std::string &suffix) const;

@@ -71,6 +71,10 @@ public:
       for (const Parameter &parameter : root.parameters)
         names[parameter.name] = valueOf(parameter);
       path.result = run(root, std::move(names));
+      if (path.result->kind == SymbolKind::Constant &&
+          path.result->value.isNone())
+        fail(root.nameRange, "returns None on one of its paths",
+             "return a value at the end of each path");
       if (++leaves > maxStraightPaths)
         fail(root.nameRange, "has more than " +
                                  std::to_string(maxStraightPaths) +

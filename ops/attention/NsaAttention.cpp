@@ -39,7 +39,7 @@ std::tuple<Tensor, Tensor, Tensor> nsaAttention(
   TESSERA_CHECK(
       q.dim() == 3 && q.sym_size(2) % 2 == 0, "nsa_attention", "q has shape ",
       q.sym_sizes(),
-      " and must be [tokens, query heads, head size], head size even");
+      "; it must be [tokens, query heads, head size] with an even head size");
   const auto [k, v] = compress.call(kCmp, vCmp, kFilter, vFilter, cuSeqlens,
                                     cuCmp, maxSeqlen, totalCmp, length, stride);
   return attend.call(q, k, v, kSel, vSel, kWin, vWin, gateLogits, cuSeqlens,

@@ -130,6 +130,11 @@ Tensor mass(const Tensor &q, const Tensor &k, const Tensor &lse,
             const MaybeTensor &learned, std::optional<double> scale) {
   const Call call = callOf(massName, q, k, k, cuSeqlens, maxSeqlen, indices,
                            block, file, constexprs, learned, scale);
+  const auto pattern = readPatternFile(std::string(file));
+  TESSERA_CHECK(pattern->selection->scorer == language::Scorer::Indexer,
+                massName, pattern->path,
+                " does not select by an indexer; name a pattern with "
+                "select(score=indexer(...))");
   const Attention &a = call.streams.listed;
   const Selection &of = call.streams.selection;
   const Tensor rows = lseRows(a, lse);

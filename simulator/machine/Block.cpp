@@ -373,16 +373,20 @@ void Block::count(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 void Block::runWarp(Warp &w) {
-  if (w.executed > launch.options->maxInstructions)
-    violate({Check::EndlessLoop, 0,
-             "the warp has executed " + std::to_string(w.executed) +
-                 " instructions and still goes on",
-             0, "", ""});
+  const std::atomic<bool> *stop = launch.options->stop;
+  const bool stopped = stop && stop->load(std::memory_order_relaxed);
+  if (stopped || w.executed > launch.options->maxInstructions)
+    violate(
+        {Check::EndlessLoop, 0,
+         "the warp has executed " + std::to_string(w.executed) +
+             " instructions and " +
+             (stopped ? "had not ended at the time limit" : "has not ended"),
+         0, "", ""});
   if (launch.options->lanesApart)
     return runApart(w);
   const Inst *code = program.code.data();
-  uint64_t stop = w.executed + turn();
-  while (w.state == Warp::State::Ready && w.executed < stop) {
+  const uint64_t end = w.executed + turn();
+  while (w.state == Warp::State::Ready && w.executed < end) {
     // If this path has no live lanes left, resumes the lanes on top of the
     // stack.
     while (!w.stack.empty() && (w.active & w.live) == 0) {

@@ -44,8 +44,9 @@ U32 distinct(const U64 *value, U32 mask, U32 shift) {
   return static_cast<U32>(std::unique(list, list + count) - list);
 }
 
-// Returns the passes of an access over the banks; see bankWays().
-U32 waysOf(const U64 *address, U32 bytes, U32 mask) {
+// Returns the number of passes over the banks of shared memory that an access
+// takes; see bankWays().
+U32 bankPasses(const U64 *address, U32 bytes, U32 mask) {
   U32 narrow[Lanes];
   for (U32 l = 0; l < Lanes; ++l)
     narrow[l] = static_cast<U32>(address[l]);
@@ -71,12 +72,12 @@ void addressesOf(Warp &w, const Inst &i, U32 mask, U32 row, Access &access) {
     return;
   if (U32 poisoned = static_cast<U32>(taint))
     violate({Check::Uninitialized, firstLane(poisoned),
-             "the address of this access is uninitialized", 0, "", ""});
+             "the address depends on an uninitialized value", 0, "", ""});
   // An offset in shared, local or parameter memory has 32 bits and may wrap.
   if (i.space == MemSpace::Global || i.space == MemSpace::Generic) {
     U32 lane = firstLane(static_cast<U32>(taint >> 32));
     violate({Check::AddressOverflow, lane,
-             "a signed 32-bit overflow went into this address",
+             "the address was computed with a signed 32-bit overflow",
              access.address[lane],
              w.block->launch.memory->describe(access.address[lane]), ""});
   }
@@ -130,8 +131,8 @@ Allocation *checkGlobal(Warp &w, const Inst &i, U32 mask,
       violate({Check::OutOfBounds, l,
                std::string(verb(access)) + std::to_string(access.bytes) +
                    " bytes at " + hex(a[l]) +
-                   (mine ? ", which ends beyond " + mine->name
-                         : ", which belongs to no argument"),
+                   (mine ? ", past the end of " + mine->name
+                         : ", outside of every argument"),
                a[l], memory.describe(mine ? a[l] + access.bytes - 1 : a[l]),
                ""});
     allowed(*mine, l);
@@ -214,7 +215,7 @@ void countShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
     return;
   ExecCount &c = w.block->counts[i.index];
   ++c.requests;
-  c.ways += waysOf(address, bytes, mask);
+  c.ways += bankPasses(address, bytes, mask);
   c.leastWays += leastBankWays(bytes, mask);
 }
 
@@ -223,7 +224,7 @@ void countCopy(Warp &w, const Inst &i, U32 mask, const U64 *address,
   if (!w.block->launch.options->counters)
     return;
   ExecCount &c = w.block->counts[i.index];
-  c.copyWays += waysOf(address, bytes, mask);
+  c.copyWays += bankPasses(address, bytes, mask);
   c.leastCopyWays += leastBankWays(bytes, mask);
 }
 

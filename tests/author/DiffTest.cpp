@@ -212,7 +212,7 @@ TEST_F(Tools, DiffOfFoldersAndInstances) {
   expectHas(result.output, "A: small");
   expectHas(result.output, "lines of A");
 
-  expectRefused(run({"diff", path("a"), path("nowhere")}), "neither a folder");
+  expectRefused(run({"diff", path("a"), path("nowhere")}), "no file or folder");
   fs::create_directories(path("empty"));
   expectRefused(run({"diff", path("a"), path("empty")}), "holds no stages");
   expectRefused(run({"diff", file}), "nothing to compare");

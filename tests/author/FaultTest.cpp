@@ -52,7 +52,7 @@ static std::string lineOf(const std::string &start) {
 TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsPlace) {
   const std::string file = write("copy.py", copy);
   expectFine(run({"check", file}));
-  expectFine(run({"run", file}));
+  expectHas(run({"run", file}).output, "small, N=64 on cpu:");
   struct Mistake {
     std::string off, place;
   };
@@ -70,6 +70,10 @@ TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsPlace) {
     expectHas(result.errors, "(copy.py:" + lineOf("x = tl.load") + ")");
     expectHas(result.errors, "--device sim:sm_80");
   }
+  // The cache has one artifact for both files.
+  const CommandResult renamed =
+      run({"run", write("renamed.py", copy), "--arg", "OFF=64"});
+  expectHas(renamed.errors, "(renamed.py:" + lineOf("x = tl.load") + ")");
   // The program that fails is named, and what writes.
   edit(file, "tl.store(Y + i, x)\n",
        "tl.store(Y + i + tl.program_id(0) // 1 "

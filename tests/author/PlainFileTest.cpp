@@ -113,7 +113,7 @@ TEST_F(Plain, SaysWhatIsMissing) {
                                           "--arg", "factor=2",
                                           "--arg", "BLOCK=128",
                                           "--arg", "ACT=\"\""};
-  expectRefused(run(whole), "over how many programs");
+  expectRefused(run(whole), "the number of programs of `");
   auto with = [&](const std::string &argument) {
     std::vector<std::string> command = whole;
     for (const char *more : {"--grid", "8", "--arg"})
@@ -125,7 +125,7 @@ TEST_F(Plain, SaysWhatIsMissing) {
   expectRefused(with("x_ptr=fp23[10]"), "tensors have no type `fp23`");
   expectRefused(with("x_ptr=fp32[a]"), "`a` is not a size");
   expectRefused(with("BLOCK=fp32[10]"), "is a tl.constexpr, no tensor");
-  expectRefused(with("n=\"text\""), "no number");
+  expectRefused(with("n=\"text\""), "which is not a number");
   expectRefused(with("n=" + std::string(30, '9')), "does not fit");
 }
 

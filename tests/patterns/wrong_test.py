@@ -93,6 +93,7 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
      "`sees` returns a number"),
     (WINDOW.replace("(pos <= t) & (t - pos < window)", "pos <= t if window > 3 else 'none'").replace("=64", "=2"), "mine.py", "mine.py:8:",
      "`sees` returns a text"),
+    (WINDOW.replace("(pos <= t) & (t - pos < window)", "None"), "mine.py", "mine.py:7:", "`sees` returns None on one of its paths"),
     (WINDOW.replace("t - pos < window", "t - pos < windw"), "mine.py", "mine.py:8:", "did you mean `window`?"),
     (WINDOW.replace("t - pos < window", "tl.max(t - pos, 1) < window"), "mine.py", "mine.py:8:", "calls `tl.max`, which the derivation does not know"),
     (WINDOW + "\n\n@triton.jit\ndef mine_mask(x):\n    return x\n", "mine.py", "mine.py:12:", "the kernels of a pattern define `mine_mask`"),
@@ -110,7 +111,7 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
     (WINDOW, "Rows.py", "Rows.py", "cannot be the name of a pattern"),
     (WINDOW, "forward.py", "forward.py", "cannot be the name of a pattern"),
     (WINDOW, "two words.py", "two words.py", "cannot be the name of a pattern"),
-], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "inverted", "number_of_a_name", "text",
+], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "inverted", "number_of_a_name", "text", "none",
         "undefined", "reduction", "derived", "core", "sink", "directive", "second_directive", "select", "name_of_select", "runs", "mark",
         "mark_before_a_comment", "keyword", "class", "module", "name"])
 def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place, message):

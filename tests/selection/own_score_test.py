@@ -242,6 +242,15 @@ def test_parameters(tmp_path):
             call(text)
 
 
+def test_the_mass_of_lists_needs_an_indexer(tmp_path):
+    p = Packed(LENGTHS)
+    q, k, v = (x.detach() for x in inputs(p, 4, 2))
+    file = written(tmp_path, SOFTCAP, SELECT.format(scope="q"))
+    _, lse, indices, _ = ops.attention(q, k, v, p.cu, p.longest, file)
+    with pytest.raises(ValueError, match="mine.py does not select by an indexer; name a pattern with select"):
+        ops.pattern_list_mass(q, k, lse, p.cu, p.longest, indices, 8, file)
+
+
 def test_the_gradient_of_lse(tmp_path):
     """It reaches q and k, unless modify reads a learned number, which is refused."""
     p = Packed(LENGTHS)

@@ -155,7 +155,7 @@ TEST_F(CudaSmoke, AGpuThatIsLostEndsTheRunAndLosesNothing) {
   expectRefused(lost, "GPU 0 failed, and this process cannot use it any more");
   for (const char *part :
        {"CUDA_ERROR_ECC_UNCORRECTABLE", "`rmsnorm_bwd` (", "rmsnorm_bwd.py",
-        "nvidia-smi", "goes on from the checkpoint of step 2"})
+        "nvidia-smi", "resumes from the checkpoint of step 2"})
     EXPECT_NE(lost.errors.find(part), std::string::npos) << lost.errors;
   std::vector<std::string> kept;
   for (const auto &entry :

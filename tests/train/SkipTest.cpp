@@ -143,10 +143,12 @@ TEST_F(Skip, ACheckpointWithoutAFiniteStepBehindItIsNotRecommended) {
   fs::remove_all(folder.path / "lost/ckpt/step_00000012");
   poison("lost", 10, ' ');
   const CommandResult stopped = run("lost", settings);
-  expectRefused(stopped, "is not finite at step 12, the last one");
+  expectRefused(stopped, "is not finite at the last step, 12");
   for (const char *part :
-       {"ckpt/step_00000010 was finite: its weights are lost at every train.lr",
-        "move it away to go on from that of step 5", "resume=never"})
+       {"ckpt/step_00000010 was finite, so a lower train.lr alone does not "
+        "help: "
+        "its weights or the data that follow it are at fault",
+        "move its folder away to resume from step 5", "resume=never"})
     EXPECT_NE(stopped.errors.find(part), std::string::npos) << stopped.errors;
   EXPECT_EQ(stopped.errors.find("with train.lr="), std::string::npos)
       << stopped.errors;
@@ -179,7 +181,8 @@ TEST_F(Skip, ACheckpointThatIsBeingWrittenCounts) {
   expectRefused(stopped, "is not finite at step 7");
   EXPECT_NE(readFile(folder.file("trace")).find("1 1 waited"),
             std::string::npos);
-  for (const char *part : {"ckpt/step_00000006 was finite", "that of step 3"})
+  for (const char *part :
+       {"ckpt/step_00000006 was finite", "resume from step 3"})
     EXPECT_NE(stopped.errors.find(part), std::string::npos) << stopped.errors;
 }
 

@@ -91,9 +91,10 @@ void takeScalar(PlainLaunch &launch, const KernelParameter &parameter,
   } else if (const auto real = value.asFloat()) {
     launch.scalars[parameter.name] = *real;
   } else {
-    throw Error(
-        "--arg " + parameter.name + " is " + value.repr() + ", no number",
-        "write a number, or a tensor: --arg " + parameter.name + "=fp32[100]");
+    throw Error("--arg " + parameter.name + " is " + value.repr() +
+                    ", which is not a number",
+                "write a number, or a tensor: --arg " + parameter.name +
+                    "=fp32[100]");
   }
   launch.instance.arguments.push_back(std::move(argument));
 }

@@ -15,6 +15,7 @@
 #include "tools/sim/LaunchOptions.h"
 #include "tools/sim/LineCounters.h"
 #include "tools/sim/SassLines.h"
+#include "tools/sim/TimedRun.h"
 
 #include <CLI/CLI.hpp>
 
@@ -218,7 +219,8 @@ int run(AnalyzeOptions &options) {
   simOptions.seed = options.seed;
   simOptions.lanesApart = options.lanesApart;
   simOptions.resident = unsigned(options.resident);
-  sim::Report report = opened->launch->run(simOptions);
+  TimedReport report =
+      runWithin(*opened->launch, simOptions, options.launch.timeout);
   // A case does not record the amount of shared memory that its kernel
   // requested.
   if (!opened->sharedGiven)
@@ -235,8 +237,8 @@ int run(AnalyzeOptions &options) {
     std::printf("\nmachine code by line\n\n%s", sassText(sass, texts).c_str());
   if (!report.output.empty())
     std::fprintf(stderr, "%s", report.output.c_str());
-  if (!report.ok() && !options.json)
-    std::fprintf(stderr, "%s\n", report.text().c_str());
+  if (!options.json)
+    printFindings(report);
   return report.ok() ? 0 : 1;
 }
 

@@ -3,7 +3,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OptionChecks.h"
 #include "tools/commands/OutOption.h"
+#include "tools/commands/OutputCheck.h"
 
 #include "language/CudaSource.h"
 #include "language/Decorators.h"
@@ -293,11 +295,21 @@ int printPattern(const language::Program &program) {
   return 0;
 }
 
-int run(const Options &options) {
+// Throws Error for options that contradict each other.
+void checkOptions(const Options &options) {
   if (options.json && !options.list)
     throw Error("--json is a form of --list",
                 "tessera compile FILE --list --json; what a compilation wrote "
                 "is in FILE.json of --emit meta");
+  const bool chooses = !options.kernel.empty() || !options.instances.empty() ||
+                       !options.signature.empty() || !options.defines.empty();
+  if (options.list && (chooses || !options.emit.empty()))
+    throw Error("--list prints all kernels of the file and compiles nothing",
+                "leave -k, -i, -s, -D and --emit out, or leave --list out");
+}
+
+int run(const Options &options) {
+  checkOptions(options);
   std::vector<Job> jobs;
   if (!options.request.empty()) {
     jobs.emplace_back();
@@ -334,6 +346,7 @@ int run(const Options &options) {
         job.request.emit.push_back(stage);
     requests.push_back(job.request);
   }
+  requireWritableFolder(options.folder);
   std::error_code failed;
   fs::create_directories(options.folder, failed);
   const auto kernels = CompileService::instance().getAll(requests);
@@ -365,10 +378,13 @@ Command addCompile(CLI::App &app) {
                    "sm_80, sm_90 ... or cpu:MCPU:FEATURES; default: this "
                    "machine, for CUDA C++ sm_80");
   verb->add_option(
-      "--emit", options->emit,
-      "what to write, separated by commas; CPU: tile, loops, llvm, asm, so; "
-      "GPU: tile, layout, llvm, ptx, cubin, sass, report, header; meta, all; "
-      "default: the code and meta; pattern prints the kernels of a pattern");
+          "--emit", options->emit,
+          "what to write, separated by commas; CPU: tile, loops, llvm, asm, "
+          "so; "
+          "GPU: tile, layout, llvm, ptx, cubin, sass, report, header; meta, "
+          "all; "
+          "default: the code and meta; pattern prints the kernels of a pattern")
+      ->check(notEmpty());
   addOut(*verb, options->folder, "folder to write to")->capture_default_str();
   verb->footer(
       "Examples:\n"

@@ -11,6 +11,7 @@
 #include "support/Names.h"
 #include "support/Text.h"
 #include "tools/sim/Registers.h"
+#include "tools/sim/TimedRun.h"
 
 #include <CLI/CLI.hpp>
 
@@ -238,9 +239,9 @@ int run(const DebugOptions &options) {
   simOptions.serial = true;
   simOptions.counters = false;
   simOptions.watch = &watch;
-  const sim::Report report = opened->launch->run(simOptions);
-  if (!report.ok())
-    std::fprintf(stderr, "%s\n", report.text().c_str());
+  const TimedReport report =
+      runWithin(*opened->launch, simOptions, options.launch.timeout);
+  printFindings(report);
   if (seen.steps.empty()) {
     uint64_t most = 0;
     for (const auto &[instruction, byWarp] : seen.counts)

@@ -7,6 +7,7 @@
 #include "tools/commands/Debug.h"
 #include "tools/sim/NamedValue.h"
 #include "tools/sim/Registers.h"
+#include "tools/sim/TimedRun.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -95,9 +96,9 @@ int debugValues(const DebugOptions &options, const sim::Watch &watch,
   if (!options.others)
     simOptions.blocks = {block[0] +
                          grid[0] * (block[1] + uint64_t{grid[1]} * block[2])};
-  const sim::Report report = opened->launch->run(simOptions);
-  if (!report.ok())
-    std::fprintf(stderr, "%s\n", report.text().c_str());
+  const TimedReport report =
+      runWithin(*opened->launch, simOptions, options.launch.timeout);
+  printFindings(report);
   const std::vector<NamedValue> values =
       printedValues(report.output, options.values, block, hit);
   if (values.empty()) {

@@ -4,6 +4,7 @@
 #include "tools/commands/Command.h"
 
 #include "ptx/ResourceReport.h"
+#include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"
@@ -188,6 +189,45 @@ fileAndInstance(const std::string &text) {
   return std::nullopt;
 }
 
+// The error for a file whose instance the command line does not name.
+Error whichInstance(const std::string &file) {
+  const bool cuda = isCuda(file);
+  return Error(std::string("which ") + (cuda ? "kernel" : "instance") + " of " +
+                   file + "?",
+               std::string("write -i NAME, or ") +
+                   (cuda ? "FILE.cu" : "FILE.py") + ":NAME; tessera compile " +
+                   file + " --list names them");
+}
+
+// Throws Error unless both are folders. The error names the side that is wrong.
+void requireFolders(const DiffOptions &options) {
+  const std::vector<std::string> sides = {options.left, options.right};
+  const char *hint = "give two folders that tessera compile --emit all wrote, "
+                     "or two instances: FILE.py:NAME or FILE.cu:NAME";
+  const auto isSource = [](const std::string &side) {
+    return !fs::is_directory(side) &&
+           (side.ends_with(".py") || side.ends_with(".cu"));
+  };
+  for (const std::string &side : sides) {
+    if (const auto named = fileAndInstance(side))
+      runtime::findTypedFile(named->first); // throws for a missing file
+    else if (isSource(side))
+      runtime::findTypedFile(side);
+    else if (!fs::exists(side))
+      throw Error("no file or folder " + side, hint);
+  }
+  for (const std::string &side : sides)
+    if (isSource(side))
+      throw whichInstance(side);
+  for (const std::string &side : sides)
+    if (!fs::is_directory(side))
+      throw Error(fileAndInstance(side)
+                      ? side + " is an instance, and the other side is a folder"
+                      : side + " is neither a folder nor FILE.py:INSTANCE or "
+                               "FILE.cu:KERNEL",
+                  hint);
+}
+
 std::vector<Pair> pairsOf(const DiffOptions &options) {
   if (options.right.empty()) {
     if (options.a.empty() && options.b.empty())
@@ -198,13 +238,7 @@ std::vector<Pair> pairsOf(const DiffOptions &options) {
     if (!named)
       named = std::pair(options.left, options.instance);
     if (named->second.empty())
-      throw Error(
-          std::string("which ") +
-              (isCuda(options.left) ? "kernel" : "instance") + " of " +
-              options.left + "?",
-          "write -i NAME, or " +
-              std::string(isCuda(options.left) ? "FILE.cu" : "FILE.py") +
-              ":NAME; tessera compile " + options.left + " --list names them");
+      throw whichInstance(options.left);
     return {{compileOne(options, named->first, named->second, options.a),
              compileOne(options, named->first, named->second, options.b)}};
   }
@@ -213,12 +247,7 @@ std::vector<Pair> pairsOf(const DiffOptions &options) {
   if (one && other)
     return {{compileOne(options, one->first, one->second, options.a),
              compileOne(options, other->first, other->second, options.b)}};
-  for (const std::string &folder : {options.left, options.right})
-    if (!fs::is_directory(folder))
-      throw Error(folder + " is neither a folder nor FILE.py:INSTANCE or "
-                           "FILE.cu:KERNEL",
-                  "give two folders that tessera compile --emit all wrote, or "
-                  "two instances");
+  requireFolders(options);
   const auto left = namesIn(options.left), right = namesIn(options.right);
   if (left.size() == 1 && right.size() == 1)
     return {{readFiles(options.left, options.left, left[0]),

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
+#include "tools/commands/OutputCheck.h"
 
 #include "autotune/choice/FindTable.h"
 #include "autotune/choice/ThisMachine.h"
@@ -119,6 +120,10 @@ int run(const PackOptions &options) {
     throw Error("--with-runtime makes a folder that trains, and " +
                     source.pattern + " is a pattern",
                 "give --config RUN.yaml, or leave --with-runtime away");
+  if (options.withRuntime)
+    requireWritableFolder(options.out);
+  else
+    requireWritableFile(options.out);
   // The new pack must contain everything, so kernels must not come from an
   // earlier pack.
   ::unsetenv(optionInfo(Option::Pack).name);

@@ -135,7 +135,8 @@ void applyArgs(const RunOptions &options, const Description &kernel,
     } else if (const auto real = value.asFloat()) {
       scalars[name] = *real;
     } else {
-      throw Error("--arg " + name + " is " + value.repr() + ", no number",
+      throw Error("--arg " + name + " is " + value.repr() +
+                      ", which is not a number",
                   "tensors come from --input FILE.safetensors");
     }
   }
@@ -154,8 +155,8 @@ Tensor fromStored(const std::string &name, const cases::StoredTensor &stored,
                     shapeText(stored.shape) + " in the file, but the launch " +
                     "needs " + cases::storedName(wanted.type()) + " " +
                     shapeText(wanted.shape()),
-                "sizes come from --lengths, --heads and --arg, types from the "
-                "instance");
+                "change --lengths, --heads or --arg for other sizes, and -i "
+                "for other types");
   Tensor packed(wanted.type(), stored.shape);
   std::memcpy(packed.data(), stored.bytes.data(),
               std::min(packed.bytes(), stored.bytes.size()));
@@ -217,9 +218,10 @@ Shape shapeOf(const RunOptions &options, const Description &kernel,
 Launch launchOf(const RunOptions &options) {
   if (auto kernel = plainKernel(options)) {
     if (!options.lengths.empty() || options.heads)
-      throw Error("--lengths and --heads need an instance of the kernel, and "
-                  "--arg names no tensor then",
-                  "give every size with --arg, such as --arg x=fp32[1000]");
+      throw Error(
+          "--lengths and --heads need an instance, and a tensor in --arg "
+          "replaces the instances",
+          "give every size with --arg, such as --arg x=fp32[1000]");
     PlainLaunch plain = plainLaunch(*kernel, options.args);
     return {std::move(kernel), std::move(plain.instance),
             std::move(plain.shape), std::move(plain.scalars)};
@@ -237,11 +239,24 @@ Grid gridOf(const std::string &text) {
   for (size_t i = 0; i < grid.size(); ++i) {
     grid[i] = numbers[i];
     if (grid[i] > 1u << 30)
+      // The parser prints the name of the option before this text.
       throw Error("the value " + text +
                       " has more than 2^30 programs on an axis",
                   "launch fewer programs that do more each");
   }
   return grid;
+}
+
+// Returns " plain N=100": the text of the shape and the sizes that are not in
+// it.
+std::string sizesOf(const Shape &shape) {
+  std::string text = shape.text.empty() ? "" : " " + shape.text;
+  for (const auto &[name, value] : shape.sizes) {
+    const std::string word = " " + name + "=" + std::to_string(value);
+    if ((text + " ").find(word + " ") == std::string::npos)
+      text += word;
+  }
+  return text;
 }
 
 int run(const RunOptions &options) {
@@ -265,8 +280,8 @@ int run(const RunOptions &options) {
   }
   std::optional<Grid> grid;
   if (options.grid.empty() && !kernel->info.hints.grid)
-    throw Error("nothing says over how many programs to launch `" +
-                    kernel->info.signature.kernel + "`",
+    throw Error("the number of programs of `" + kernel->info.signature.kernel +
+                    "` is not known",
                 "write --grid 8, --grid 8,4 or --grid 8,4,2");
   if (!options.grid.empty())
     grid = gridOf(options.grid);
@@ -297,11 +312,9 @@ int run(const RunOptions &options) {
   }
   std::sort(times.begin(), times.end());
 
-  std::printf("%s, %s", instance.name.c_str(), shape.text.c_str());
-  for (const auto &[name, value] : shape.sizes)
-    std::printf(" %s=%lld", name.c_str(), static_cast<long long>(value));
-  std::printf(" on %s\n", options.device == "cpu" ? hostTarget().c_str()
-                                                  : options.device.c_str());
+  std::printf("%s,%s on %s\n", instance.name.c_str(), sizesOf(shape).c_str(),
+              options.device == "cpu" ? hostTarget().c_str()
+                                      : options.device.c_str());
   if (!times.empty())
     std::printf("%.3f ms (median of %zu; %.3f to %.3f)\n",
                 times[times.size() / 2], times.size(), times.front(),
@@ -324,7 +337,7 @@ int run(const RunOptions &options) {
 Command addRun(CLI::App &app) {
   auto options = std::make_shared<RunOptions>();
   CLI::App *verb =
-      app.add_subcommand("run", "Launch a kernel on made-up or given tensors");
+      app.add_subcommand("run", "Launch a kernel on random or given tensors");
   verb->add_option("file", options->file, "kernel file (.py)")->required();
   verb->add_option("-i,--instance", options->instance,
                    "instance, or kernel of a file without instances; "
@@ -340,8 +353,9 @@ Command addRun(CLI::App &app) {
         }
       });
   verb->add_option("--arg", options->args,
-                   "NAME=value of a scalar, a size or a constexpr; without "
-                   "an instance also NAME=fp32[100,64] of a tensor")
+                   "NAME=value of a scalar, a size or a constexpr; "
+                   "NAME=fp32[100,64] of a tensor replaces the instances of "
+                   "the file")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--lengths", options->lengths,
@@ -357,7 +371,8 @@ Command addRun(CLI::App &app) {
          "where to write the tensors that changed (safetensors)");
   addDeviceOption(*verb, options->device);
   verb->add_option("--repeat", options->repeat,
-                   "timed launches; default: 5, none on a simulated GPU")
+                   "timed launches, each on the results of the one before; "
+                   "default: 5, none on a simulated GPU")
       ->check(CLI::Range(int64_t(0), int64_t(100000)));
   verb->footer(
       "Examples:\n"
@@ -368,7 +383,7 @@ Command addRun(CLI::App &app) {
       "n=1000 --arg BLOCK=128 --grid 8\n"
       "  tessera run mine.py --input in.safetensors --out out.safetensors\n"
       "  tessera run mine.py --device sim:sm_80 --lengths 100\n"
-      "\nArguments come from their names and hints as in tessera check.");
+      "\nArguments get their values by name and hints, as in tessera check.");
   return {verb, [options] {
             options->device = chosenDevice(options->device);
             if (const auto ended = continueInChild())

@@ -15,6 +15,7 @@
 #include "support/ScratchFolder.h"
 #include "support/StopSignals.h"
 #include "tools/commands/OutOption.h"
+#include "tools/commands/OutputCheck.h"
 #include "tools/gpucheck/GpuCheck.h"
 #include "tools/tune/OnCuda.h"
 #include "tools/tune/Recorded.h"
@@ -39,6 +40,13 @@ std::string timeText(double microseconds) {
   return text;
 }
 
+// Returns the choice as in a table: "BM=64 BN=32". A kernel without
+// configurations has an empty choice.
+std::string nameOf(const tune::TuneChoice &choice) {
+  const std::string text = describe(choice);
+  return text.empty() ? "the kernel's default configuration" : text;
+}
+
 // Prints "window_fwd  BM=64 BN=32  1.234 ms -> BM=32 BN=64  0.987 ms, 1.25x".
 void print(const tune::JobReport &report) {
   const size_t colon = report.key.kernel.rfind(':');
@@ -51,11 +59,11 @@ void print(const tune::JobReport &report) {
   else if (!report.entry)
     line = "no time left; go on with --resume";
   else if (report.entry->use == report.own)
-    line = describe(report.own) + ", " + timeText(report.entry->timeUs) + ": " +
+    line = nameOf(report.own) + ", " + timeText(report.entry->timeUs) + ": " +
            report.entry->why;
   else
-    line = describe(report.own) + ", " + timeText(report.entry->defaultUs) +
-           " -> " + describe(report.entry->use) + ", " +
+    line = nameOf(report.own) + ", " + timeText(report.entry->defaultUs) +
+           " -> " + nameOf(report.entry->use) + ", " +
            timeText(report.entry->timeUs) + ": " + report.entry->why;
   std::printf("%-28s %s\n", name.c_str(), line.c_str());
   if (report.entry && report.timed + report.excluded.size() < report.candidates)
@@ -65,7 +73,7 @@ void print(const tune::JobReport &report) {
                     ? "predicted; a larger --budget takes more"
                     : "timed; go on with --resume");
   for (const auto &excluded : report.excluded) {
-    std::printf("%-28s   %s: %s\n", "", describe(excluded.choice).c_str(),
+    std::printf("%-28s   %s: %s\n", "", nameOf(excluded.choice).c_str(),
                 excluded.why.c_str());
     if (!excluded.reproduce.empty())
       std::printf("%-28s   to reproduce: %s\n", "", excluded.reproduce.c_str());
@@ -176,6 +184,11 @@ tune::SearchOptions searchOptions(TuneSearch &search,
   options.device = device;
   if (search.out.empty() || search.out.ends_with('/'))
     search.out += fileStem(device) + ".yaml";
+  // The search on a GPU creates the folder, for the files of its work.
+  if (search.device == "cuda")
+    requireWritableFolder(fs::absolute(search.out).parent_path());
+  else
+    requireWritableFile(search.out);
   options.out = search.out;
   options.provenance.compiler = compilerBuildId();
   options.provenance.command = commandLine(search);

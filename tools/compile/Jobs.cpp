@@ -146,8 +146,12 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
     for (size_t i = 0; i < parts.size(); ++i)
       given.addText("--signature", parameters[i].name, parts[i]);
   } else {
+    std::set<std::string> seen;
     for (const std::string &part : parts) {
       auto [name, text] = nameAndValue(part, "--signature");
+      if (!seen.insert(name).second)
+        throw Error("--signature gives `" + name + "` twice",
+                    "give each argument once");
       const int index = info.signature.find(name);
       const bool isValue =
           (index >= 0 &&
@@ -264,6 +268,11 @@ std::vector<Job> makeJobs(const JobOptions &options,
     throw Error("--set is for patterns that select blocks, and " +
                     options.file + " is not such a pattern",
                 "give types with --instance or --signature");
+  if (!options.signature.empty() && !options.instances.empty())
+    throw Error("--signature and --instance both give the types of the "
+                "arguments",
+                "leave one of the two out; -D NAME=value changes a constexpr "
+                "of an instance");
   if (!options.kernel.empty() && options.instances.empty())
     return {makeJob(
         options, program,
@@ -285,14 +294,14 @@ std::vector<Job> makeJobs(const JobOptions &options,
       wanted.erase(instance.name);
     }
   }
-  if (!wanted.empty())
+  if (!wanted.empty() && !known.empty())
     throw Error(options.file + " has no instance `" + *wanted.begin() + "`",
                 nearestNameHint(*wanted.begin(), known, "instances"));
   if (!jobs.empty())
     return jobs;
   // If the file has only one kernel, types alone select it.
   const std::vector<language::KernelInfo> kernels = describeAll(program);
-  if (kernels.size() == 1 &&
+  if (kernels.size() == 1 && wanted.empty() &&
       !(options.signature.empty() && options.defines.empty()))
     return {makeJob(options, program, kernels[0], nullptr)};
   throw Error(options.file + " names no instances",
@@ -330,9 +339,9 @@ void addJobOptions(CLI::App &verb, JobOptions &options) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("--num-warps", options.numWarps, "warps per program (GPU)")
-      ->check(positiveNumber());
+      ->check(CLI::Range(int64_t(1), int64_t(64)));
   verb.add_option("--num-stages", options.numStages, "pipeline depth (GPU)")
-      ->check(positiveNumber());
+      ->check(CLI::Range(int64_t(1), int64_t(64)));
   verb.add_flag("--wide-grid", options.wideGrid,
                 "for launches of more than 2^21 programs along x");
   verb.add_flag("--no-hints", options.noHints,

@@ -5,11 +5,14 @@
 #include "tools/sim/LaunchOptions.h"
 
 #include "replay/Elements.h"
+#include "simulator/isa/Targets.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Lists.h"
+#include "tools/commands/OptionChecks.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -134,6 +137,23 @@ struct Arguments {
   }
 };
 
+// Throws Error if the PTX is for a GPU that does not exist.
+void checkTarget(const std::string &file, const std::string &target) {
+  // Compute capabilities of PTX ISA 8.7.
+  constexpr std::array<uint32_t, 24> capabilities = {
+      10, 11, 12, 13, 20, 30, 32, 35, 37, 50, 52, 53,
+      60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100};
+  const uint32_t capability = sim::capabilityOf(target);
+  const bool newer = capability > 100 && capability < 130;
+  if (target.empty() || newer ||
+      std::find(capabilities.begin(), capabilities.end(), capability) !=
+          capabilities.end())
+    return;
+  throw Error(file + ": `.target " + target + "` does not name a GPU",
+              "write the compute capability that the PTX is made for, such as "
+              ".target sm_80 or .target sm_90");
+}
+
 std::string chooseKernel(const sim::Module &module,
                          const LaunchOptions &options) {
   const std::vector<std::string> kernels = module.kernels();
@@ -154,6 +174,7 @@ cases::SimLaunch fromText(const LaunchOptions &options, OpenedLaunch &opened) {
   cases::SimLaunch launch{
       sim::Module::load(readFile(options.file), options.file)};
   const sim::Module &module = launch.module;
+  checkTarget(options.file, module.target());
   launch.kernel = chooseKernel(module, options);
   Arguments arguments{opened.buffers, launch.params, launch.memory, {}};
   for (const std::string &text : options.args)
@@ -255,6 +276,10 @@ void addLaunchOptions(CLI::App &verb, LaunchOptions &options) {
   verb.add_option("--block", options.block,
                   "Threads: x[,y[,z]]; else what .reqntid says");
   verb.add_option("--shared", options.shared, "Bytes of dynamic shared memory");
+  verb.add_option("--timeout", options.timeout,
+                  "Seconds after which the launch is stopped")
+      ->check(positiveNumber())
+      ->capture_default_str();
   verb.add_option("--arg", options.args, "A parameter, in order")
       ->allow_extra_args(false);
 }

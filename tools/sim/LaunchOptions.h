@@ -25,6 +25,7 @@ struct LaunchOptions {
   std::string kernel, grid = "1", block;
   std::vector<std::string> args;
   std::optional<uint32_t> shared;
+  int64_t timeout = 600; // seconds, for runWithin() (TimedRun.h)
   // Changes a case before its kernel is compiled; a PTX file of the case is not
   // used then.
   std::function<void(cases::LoadedCase &)> edit;

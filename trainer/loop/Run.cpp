@@ -216,8 +216,8 @@ void Run::overflow(double factor) {
                     {"loss_scale", scale.factor}});
   telemetry.say(
       fmt::format("step {}: gradients overflow at a loss scale of "
-                  "{:.0f}, the update is left out ({} so far); {:.0f} "
-                  "from here on",
+                  "{:.0f}: the update is skipped ({} overflows so far); the "
+                  "loss scale is now {:.0f}",
                   progress.step + 1, factor, scale.overflows, scale.factor));
 }
 
@@ -235,9 +235,9 @@ void Run::skip(const std::string &fault, double loss, double norm) {
                     {"first_tokens", starts}});
   const auto gone = progress.updates.skipped.size();
   telemetry.say(fmt::format("WARNING: the update of step {} is skipped: {} "
-                            "(loss {:g}, gradient norm {:g}); {} of {} that "
-                            "may be in {} steps; its sequences are in "
-                            "metrics.jsonl",
+                            "(loss {:g}, gradient norm {:g}); {} of at most "
+                            "{} skipped updates in {} steps; metrics.jsonl has "
+                            "the first token of each of its sequences",
                             step, fault, loss, norm, gone, config.skipBudget,
                             guardWindow));
   if (budgetSpent(config, progress.updates))
@@ -258,22 +258,23 @@ void Run::stop(const std::string &what) {
                               "train.save_every)");
   const auto &[newest, folder] = *checkpoints.rbegin();
   if (lastFinite > newest)
-    throw Error(what, fmt::format("{}goes on from the checkpoint of step {}",
+    throw Error(what, fmt::format("{}resumes from the checkpoint of step {}",
                                   lower, newest));
   // If the first step after a resume is not finite, the learning rate is not
   // the cause: that step's loss does not depend on it.
   const std::string before =
       checkpoints.size() < 2
           ? ""
-          : fmt::format("move it away to go on from that of step {} with a "
+          : fmt::format("move its folder away to resume from step {} with a "
                         "lower train.lr, or ",
                         std::next(checkpoints.rbegin())->first);
-  throw Error(what,
-              fmt::format("no step since the checkpoint {} was finite: its "
-                          "weights are lost at every train.lr, or the text "
-                          "behind it is at fault; {}start over with "
-                          "resume=never and a lower train.lr",
-                          folder.string(), before));
+  throw Error(
+      what,
+      fmt::format("no step after the checkpoint {} was finite, so a lower "
+                  "train.lr alone does not help: its weights or the "
+                  "data that follow it are at fault; {}start over with "
+                  "resume=never and a lower train.lr",
+                  folder.string(), before));
 }
 
 void Run::between() {
@@ -339,8 +340,8 @@ void Run::compareKernels() {
   const std::string what = fmt::format(
       "step {}: kernels differ from plain torch: {}", progress.step, fault);
   if (config.compareStops)
-    throw Error(what, "kernels=torch trains without compiled kernels; "
-                      "debug.compare_stop=false goes on with a warning");
+    throw Error(what, "train without compiled kernels (kernels=torch), or "
+                      "only warn (debug.compare_stop=false)");
   telemetry.say("WARNING: " + what);
 }
 
@@ -373,9 +374,9 @@ void Run::startSave() {
 
 void Run::sayFailures() {
   for (const SaveFailure &failure : writer.failures())
-    telemetry.say(fmt::format("WARNING: no checkpoint of step {}: {}; those "
-                              "before stay, training goes on, and the next is "
-                              "tried when it is due",
+    telemetry.say(fmt::format("WARNING: no checkpoint of step {}: {}; earlier "
+                              "checkpoints are kept, training continues and "
+                              "tries to save the next one when it is due",
                               failure.step, failure.error.message));
 }
 
@@ -387,8 +388,8 @@ int64_t Run::compiledAfterFirstStep() const {
 
 void Run::save() {
   if (suspect)
-    stop(fmt::format("the loss or its gradient is not finite at step "
-                     "{}, the last one: it is not saved",
+    stop(fmt::format("the loss or its gradient is not finite at the last "
+                     "step, {}: no checkpoint of it is saved",
                      progress.step));
   ReportSignals::doing("saving a checkpoint", progress.step);
   writer.wait();

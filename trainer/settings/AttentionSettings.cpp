@@ -140,11 +140,12 @@ void checkSources(const Config &c,
     for (const std::string &name : pattern->perSequence) {
       taken.push_back(name);
       if (std::find(given.begin(), given.end(), name) == given.end())
-        throw Error(fmt::format("{} takes a value of each sequence, {}, and "
-                                "attention.per_sequence does not set it",
-                                pathOfEverywhere(pattern->path), name),
-                    "for example attention.per_sequence=" +
-                        inSmallLetters(name) + "=uniform (docs/patterns.md)");
+        throw Error(
+            fmt::format("{} takes a value of each sequence, `{}`, and "
+                        "attention.per_sequence does not set it",
+                        pathOfEverywhere(pattern->path), inSmallLetters(name)),
+            "for example attention.per_sequence=" + inSmallLetters(name) +
+                "=uniform (docs/patterns.md)");
     }
   for (const SequenceSource &s : readSequenceSources(c.perSequence))
     if (std::find(taken.begin(), taken.end(), inCapitals(s.name)) ==
@@ -152,9 +153,11 @@ void checkSources(const Config &c,
       throw Error(fmt::format("attention.per_sequence sets `{}`, which no "
                               "pattern of attention takes",
                               s.name),
-                  taken.empty() ? std::string("leave it away")
-                                : fmt::format("the patterns take {}",
-                                              fmt::join(taken, ", ")));
+                  taken.empty()
+                      ? std::string("leave it away")
+                      : fmt::format("the patterns take {}",
+                                    inSmallLetters(fmt::format(
+                                        "{}", fmt::join(taken, ", ")))));
 }
 
 /// Normalizes the spelling of the sources, and lists their names in the model's
@@ -392,6 +395,27 @@ std::string attentionText(const YAML::Node &node) {
   return ofMaps && items.size() == 1 ? "[" + text + "]" : text;
 }
 
+namespace {
+
+/// Returns the settings of attention kernels that are set, with their verb:
+/// "attention_params is", "attention.kernel and attention.learned are".
+std::string kernelSettings(const CustomAttention &custom) {
+  std::vector<std::string> names;
+  const std::pair<const char *, const std::string &> all[] = {
+      {"attention.kernel", custom.file},
+      {"attention.forward", custom.forward},
+      {"attention.backward", custom.backward},
+      {"attention_params", custom.constexprs},
+      {"attention.learned", custom.learned}};
+  for (const auto &[name, value] : all)
+    if (!value.empty())
+      names.push_back(name);
+  return fmt::format("{} {}", fmt::join(names, " and "),
+                     names.size() == 1 ? "is" : "are");
+}
+
+} // namespace
+
 void settleAttention(Config &c, AttentionOrigin origin) {
   c.model.kinds.clear();
   CustomAttention &custom = c.model.custom;
@@ -407,10 +431,10 @@ void settleAttention(Config &c, AttentionOrigin origin) {
   // `attention: {kernel: ...}` needs no kind; another kind is a contradiction.
   if (c.origins.contains("attention") &&
       c.model.attention != AttentionKind::Kernel)
-    throw Error(fmt::format("attention is {}, but attention.kernel is {}",
+    throw Error(fmt::format("attention is {}, and {} set",
                             valueText(*findSetting("attention"), c),
-                            custom.file),
-                "leave one of the two away");
+                            kernelSettings(custom)),
+                "leave that away, or name a kernel or pattern as attention");
   c.model.attention = AttentionKind::Kernel;
   custom.constexprs = groupsOf(custom.constexprs, 1)[0];
   readParameters(custom.constexprs, "attention.constexprs");

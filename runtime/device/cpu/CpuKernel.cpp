@@ -14,6 +14,7 @@
 #include <bit>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 namespace tessera::runtime {
 
@@ -49,6 +50,16 @@ public:
              parameter.type == "fp32"});
         names.push_back(parameter.name);
       }
+  }
+
+  // The cache has one artifact for all files with the same text, and its line
+  // table names the file that was compiled. The kernel's code begins with a row
+  // of its file; the other files are imported under the same name everywhere.
+  void describe(const std::string & /*configuration*/,
+                const std::string &file) override {
+    if (!lines.empty())
+      lines.files[lines.rows.front().file] =
+          std::filesystem::path(file).filename().string();
   }
 
   using LoadedKernel::launch;

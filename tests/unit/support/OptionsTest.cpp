@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Options.h"
+#include "support/OptionValues.h"
 
 #include "support/Error.h"
 #include <gtest/gtest.h>
@@ -42,4 +43,18 @@ TEST(Options, EachIsNamedOnceAndDocumented) {
     EXPECT_EQ(std::string(info.name).rfind("TESSERA_", 0), 0u);
     EXPECT_GT(std::string(info.doc).size(), 20u);
   }
+}
+
+TEST(Options, WrongValuesThatAreReadLateAreRefusedAtTheStart) {
+  checkOptionValues();
+  for (const char *good : {"debug", "info", "warning", "error", "off"}) {
+    ::setenv("TESSERA_LOG", good, 1);
+    checkOptionValues();
+  }
+  ::setenv("TESSERA_LOG", "loud", 1);
+  EXPECT_THROW(checkOptionValues(), Error);
+  ::unsetenv("TESSERA_LOG");
+  ::setenv("TESSERA_PRINT_LIMIT", "abc", 1);
+  EXPECT_THROW(checkOptionValues(), Error);
+  ::unsetenv("TESSERA_PRINT_LIMIT");
 }

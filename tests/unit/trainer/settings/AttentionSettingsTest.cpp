@@ -170,13 +170,21 @@ TEST(AttentionSettings, ValuesOfASequenceHaveASource) {
                                  "per_sequence: {prefix: 10}}")),
             "attention.per_sequence=prefix=through(10), this run has "
             "prefix=10");
+  expectRefused("attention: nsa\nattention_params: {window: 3}",
+                "attention is nsa, and attention_params is set",
+                "leave that away, or name a kernel or pattern as attention");
+  expectRefused("attention: dense\n"
+                "attention.kernel: my.py\nattention.learned: GATE",
+                "attention is dense, and attention.kernel and "
+                "attention.learned are set",
+                "leave that away");
   expectRefused("attention: prefix_lm",
                 "kernels/patterns/prefix_lm.py takes a value of each sequence, "
-                "PREFIX, and attention.per_sequence does not set it",
+                "`prefix`, and attention.per_sequence does not set it",
                 "prefix=uniform");
   expectRefused("attention: prefix_lm\n"
                 "attention.per_sequence: {prefix: 3, width: 4}",
-                "sets `width`, which no pattern", "the patterns take PREFIX");
+                "sets `width`, which no pattern", "the patterns take prefix");
   for (const char *attention : {"window", "nsa", "[dense]"})
     expectRefused(std::string("attention: ") + attention +
                       "\nattention.per_sequence: {prefix: 3}",
