@@ -1,0 +1,82 @@
+# tests/train/hints_test.py - the hints of errors of a run and of the commands that read its folder.
+# SPDX-License-Identifier: Apache-2.0
+"""Each hint names a step that the user can take: with this command, in this folder, and under this limit."""
+import os
+import shutil
+import subprocess
+
+import pytest
+import torch_losses as plain
+
+PROGRAM = os.environ["PROGRAM"]
+SETTINGS = ("attention=dense", "kernels=torch", "panel=false", "threads=1", "model.dim=32", "model.layers=1", "model.heads=2", "model.kv_heads=1",
+            "model.key_dim=16", "model.value_dim=16", "model.mlp_dim=64", "train.seq_len=64", "train.batch_size=2", "train.final_windows=1")
+
+
+def tessera(folder, *arguments, limit="unlimited"):
+    """Runs `tessera` in the folder; `limit` is that of file sizes, in KiB."""
+    script = 'ulimit -f "$1"; shift; exec "$@"'
+    return subprocess.run(["bash", "-c", script, "bash", str(limit), PROGRAM, *map(str, arguments)], cwd=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def settings(out, steps, *more):
+    return ("train", "data.path=text", "out=" + out, "train.steps=%d" % steps, *SETTINGS, *more)
+
+
+def damage(checkpoint):
+    file = checkpoint / "model.safetensors"
+    file.write_bytes(file.read_bytes() + b"x")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with a text and a finished run with the checkpoints 2, 4, 5 and 6."""
+    made = tmp_path_factory.mktemp("hints")
+    (made / "text").write_bytes(plain.text(20000))
+    done = tessera(made, *settings("run", 6, "train.save_every=1", "train.keep=2", "train.milestone_every=2"))
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "a")
+    return tmp_path / "a"
+
+
+def test_milestones(folder):
+    """The two newest checkpoints stay, and each multiple of train.milestone_every."""
+    names = sorted(path.name for path in (folder / "run/ckpt").iterdir())
+    assert names == ["step_%08d" % step for step in (2, 4, 5, 6)]
+
+
+READERS = (("export", "weights.pt"), ("generate", "--tokens", "1"), ("evaluate", "--needle", "--trials", "1", "--depths", "1"))
+
+
+@pytest.mark.parametrize("arguments", READERS, ids=("export", "generate", "evaluate"))
+def test_all_checkpoints_damaged(folder, arguments):
+    for checkpoint in (folder / "run/ckpt").iterdir():
+        damage(checkpoint)
+    done = tessera(folder, arguments[0], "--run", "run", *arguments[1:])
+    assert done.returncode == 1, done.stdout
+    hint = done.stderr.split("HINT: ")[1]
+    assert "bring one of them back from a copy" in hint and "tessera train" in hint, done.stderr
+    assert "out=FOLDER" not in hint and not hint.startswith("resume=never"), done.stderr
+
+
+@pytest.mark.parametrize("arguments", (READERS[0], READERS[2]), ids=("export", "evaluate"))
+def test_the_result_of_an_older_checkpoint_is_marked(folder, arguments):
+    damage(folder / "run/ckpt/step_00000006")
+    done = tessera(folder, arguments[0], "--run", "run", *arguments[1:])
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1]
+    assert last == "NOTE: the weights are those of step 5: run/ckpt/step_00000006 is damaged", done.stdout
+
+
+def test_a_folder_without_checkpoints(folder):
+    none = tessera(folder, "export", "--run", "nowhere", "weights.pt")
+    assert "nowhere does not exist" in none.stderr and "--run" in none.stderr.split("HINT: ")[1], none.stderr
+    (folder / "empty").mkdir()
+    empty = tessera(folder, "export", "--run", "empty", "weights.pt")
+    assert "no checkpoint in empty" in empty.stderr and "train.save_every" in empty.stderr.split("HINT: ")[1], empty.stderr
