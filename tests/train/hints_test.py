@@ -51,6 +51,21 @@ def test_milestones(folder):
     assert names == ["step_%08d" % step for step in (2, 4, 5, 6)]
 
 
+def test_a_finished_run_ends_with_status_0(folder):
+    """Also under another spelling of its folder's name."""
+    for out in ("run", "./run", str(folder / "run")):
+        done = tessera(folder, *settings(out, 6, "train.save_every=1", "train.keep=2", "train.milestone_every=2"))
+        assert done.returncode == 0, done.stderr
+        for part in ("is finished", "a larger train.steps continues it", "resume=never trains it again"):
+            assert part in done.stderr, done.stderr
+    assert not (folder / "run/previous-1").exists()
+    # The weights of its last steps are lost: the message about its result says so.
+    damage(folder / "run/ckpt/step_00000006")
+    done = tessera(folder, *settings("run", 6, "train.save_every=1", "train.keep=2", "train.milestone_every=2"))
+    assert done.returncode == 0, done.stderr
+    assert "WARNING: the results are those of step 6, whose checkpoint is damaged; the newest intact one is of step 5" in done.stderr, done.stderr
+
+
 READERS = (("export", "weights.pt"), ("generate", "--tokens", "1"), ("evaluate", "--needle", "--trials", "1", "--depths", "1"))
 
 
