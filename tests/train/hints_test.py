@@ -95,3 +95,14 @@ def test_a_folder_without_checkpoints(folder):
     (folder / "empty").mkdir()
     empty = tessera(folder, "export", "--run", "empty", "weights.pt")
     assert "no checkpoint in empty" in empty.stderr and "train.save_every" in empty.stderr.split("HINT: ")[1], empty.stderr
+
+
+@pytest.mark.parametrize("what, message, hint", (
+    (("run/metrics.jsonl",), "run/metrics.jsonl is a file of a training run", "tessera report run"),
+    (("run/ckpt/step_00000006",), "run/ckpt/step_00000006 is not a run folder", "tessera report run"),
+    (("run", "nowhere"), "nowhere does not exist", "name the folders of runs"),
+    (("text",), "text is not PTX", "a folder of a training run")), ids=("file", "checkpoint", "absent", "text"))
+def test_report(folder, what, message, hint):
+    done = tessera(folder, "report", *what)
+    assert done.returncode == 1
+    assert message in done.stderr and hint in done.stderr.split("HINT: ")[1], done.stderr
