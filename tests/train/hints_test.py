@@ -106,3 +106,13 @@ def test_report(folder, what, message, hint):
     done = tessera(folder, "report", *what)
     assert done.returncode == 1
     assert message in done.stderr and hint in done.stderr.split("HINT: ")[1], done.stderr
+
+
+@pytest.mark.parametrize("arguments", (settings("other", 2), ("export", "--run", "run", "weights.pt"), ("report", "run"),
+                                       ("data", "prepare", "text", "--out", "shards")), ids=("train", "export", "report", "data"))
+def test_limit_of_file_sizes(folder, arguments):
+    done = tessera(folder, *arguments, limit=8)
+    assert done.returncode == 1, "%s\n%s" % (done.returncode, done.stderr)
+    assert "File too large" in done.stderr, done.stderr
+    hint = done.stderr.split("HINT: ")[1]
+    assert "8 KiB" in hint and "ulimit -f" in hint, done.stderr
