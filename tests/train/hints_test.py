@@ -3,7 +3,9 @@
 """Each hint names a step that the user can take: with this command, in this folder, and under this limit."""
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 import torch_losses as plain
@@ -116,3 +118,33 @@ def test_limit_of_file_sizes(folder, arguments):
     assert "File too large" in done.stderr, done.stderr
     hint = done.stderr.split("HINT: ")[1]
     assert "8 KiB" in hint and "ulimit -f" in hint, done.stderr
+
+
+def test_preflight(folder):
+    done = tessera(folder, "preflight", "--steps", "4", *settings("other", 1000)[1:])
+    assert done.returncode in (0, 1), done.stderr
+    assert "the steps of tessera preflight are made" in done.stderr, done.stderr
+    # The folder of these steps is removed.
+    assert "the same command" not in done.stderr, done.stderr
+
+
+def start(folder, *more):
+    """A run of many steps, of which it has made one, and its log."""
+    log = folder / "log"
+    with log.open("wb") as file:
+        run = subprocess.Popen([PROGRAM, *settings("long", 10 ** 6, "train.save_every=0", "train.log_every=1000000", *more)], cwd=folder, stderr=file)
+    wait(run, log, "step 1/")
+    return run, log
+
+
+def wait(run, log, part):
+    while part not in log.read_text():
+        assert run.poll() is None, log.read_text()
+        time.sleep(0.02)
+
+
+def test_a_stopped_run_says_how_it_continues(folder):
+    run, log = start(folder, "resume=never")
+    run.send_signal(signal.SIGTERM)
+    assert run.wait() == 143
+    assert "the same command without resume=never continues there" in log.read_text(), log.read_text()
