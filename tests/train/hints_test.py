@@ -148,3 +148,15 @@ def test_a_stopped_run_says_how_it_continues(folder):
     run.send_signal(signal.SIGTERM)
     assert run.wait() == 143
     assert "the same command without resume=never continues there" in log.read_text(), log.read_text()
+
+
+def test_stacks_have_symbols(folder):
+    """Functions of the program have their names, although it exports none."""
+    run, log = start(folder)
+    run.send_signal(signal.SIGUSR1)
+    wait(run, log, "__libc_start_main")
+    run.send_signal(signal.SIGTERM)
+    assert run.wait() == 143
+    stack = log.read_text().split("SIGUSR1: ")[1]
+    for name in ("tessera::trainer::train", "main"):
+        assert "tessera-train(%s)[0x" % name in stack, stack
