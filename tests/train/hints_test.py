@@ -160,3 +160,21 @@ def test_stacks_have_symbols(folder):
     stack = log.read_text().split("SIGUSR1: ")[1]
     for name in ("tessera::trainer::train", "main"):
         assert "tessera-train(%s)[0x" % name in stack, stack
+
+
+def test_doctor_of_the_package(tmp_path):
+    """The program of a wheel is bin/tessera beside Python's modules: it has neither a checkout nor a build."""
+    package = tmp_path / "tessera"
+    (package / "bin").mkdir(parents=True)
+    shutil.copy(PROGRAM, package / "bin/tessera")
+    (package / "_programs.py").write_text("")
+    train = package / "bin/tessera-train"
+    train.write_text("#!/bin/sh\necho libtorch_cpu.so is not there >&2\nexit 127\n")
+    train.chmod(0o755)
+    done = subprocess.run([package / "bin/tessera", "doctor"], cwd=tmp_path, capture_output=True, text=True, check=False,
+                          env={**os.environ, "TESSERA_DEPS": str(tmp_path / "none")})
+    assert done.returncode == 1, done.stdout
+    for part in ("pip install --force-reinstall --no-deps tessera-kernels", "libtorch_cpu.so is not there; pip install 'torch=="):
+        assert part in done.stdout, done.stdout
+    for part in ("scripts/setup", "build the target", "cmake", "tessera-torch"):
+        assert part not in done.stdout, done.stdout
