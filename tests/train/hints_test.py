@@ -93,7 +93,7 @@ def test_the_result_of_an_older_checkpoint_is_marked(folder, arguments):
 
 def test_a_folder_without_checkpoints(folder):
     none = tessera(folder, "export", "--run", "nowhere", "weights.pt")
-    assert "nowhere does not exist" in none.stderr and "--run" in none.stderr.split("HINT: ")[1], none.stderr
+    assert "no checkpoint in nowhere: the folder does not exist" in none.stderr and "--run" in none.stderr.split("HINT: ")[1], none.stderr
     (folder / "empty").mkdir()
     empty = tessera(folder, "export", "--run", "empty", "weights.pt")
     assert "no checkpoint in empty" in empty.stderr and "train.save_every" in empty.stderr.split("HINT: ")[1], empty.stderr

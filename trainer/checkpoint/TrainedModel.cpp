@@ -39,7 +39,7 @@ TrainedModel readTrainedModel(const std::string &run,
                               const std::vector<std::string> &overrides) {
   std::error_code code;
   if (!std::filesystem::exists(run, code))
-    throw Error(run + " does not exist",
+    throw Error("no checkpoint in " + run + ": the folder does not exist",
                 "name the folder of a run with --run FOLDER; tessera train "
                 "writes to the folder that its setting `out` names");
   const auto checkpoint = findCheckpoint(
