@@ -11,8 +11,9 @@ namespace tessera {
 // endless device, or 0.
 int readToEnd(int fd, std::string &bytes);
 
-// Returns the hint for a failed open: `otherwise`, unless the process or the
-// system ran out of descriptors.
+// Returns the hint for a failed open or write: `otherwise`, unless the process
+// or the system ran out of descriptors, or the file would exceed the largest
+// size of files (ulimit -f).
 std::string hintForOpen(int error, const std::string &otherwise);
 
 } // namespace tessera

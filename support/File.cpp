@@ -37,7 +37,21 @@ std::string errnoText(int error) {
   return std::generic_category().message(error);
 }
 
+// Returns the hint for a write past the largest size of a file.
+static std::string hintForSize() {
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  return limit.rlim_cur == RLIM_INFINITY
+             ? "the file system does not take files of this size: write to "
+               "another one"
+             : "this process may write files of at most " +
+                   std::to_string(limit.rlim_cur >> 10) +
+                   " KiB: raise the limit with ulimit -f unlimited";
+}
+
 std::string hintForOpen(int error, const std::string &otherwise) {
+  if (error == EFBIG)
+    return hintForSize();
   if (error == ENFILE)
     return "the machine has no free file descriptors: end some programs";
   if (error != EMFILE)

@@ -24,7 +24,7 @@ MemoryFile::MemoryFile(const char *name)
 void MemoryFile::write(std::string_view bytes) {
   if (!writeAll(fd.get(), bytes))
     throw Error("cannot write a file in memory: " + errnoText(errno),
-                "free some memory");
+                hintForOpen(errno, "free some memory"));
 }
 
 std::string MemoryFile::read() const {

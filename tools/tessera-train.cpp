@@ -29,6 +29,12 @@ using namespace tessera;
 
 namespace {
 
+/// Prints the last line of a result, if there is one.
+void printNote(const std::string &note) {
+  if (!note.empty())
+    fmt::print("{}\n", note);
+}
+
 /// `tessera train`: trains in one process, or launches several.
 struct TrainVerb {
   explicit TrainVerb(CLI::App &program)
@@ -253,7 +259,7 @@ private:
                  what, sum.right, sum.tokens, sum.with / double(sum.tokens),
                  sum.without / double(sum.tokens));
     };
-    trainer::findNeedles(needles, [&](const trainer::NeedleTrial &trial) {
+    const auto score = [&](const trainer::NeedleTrial &trial) {
       if (each)
         fmt::print("{}\n",
                    nlohmann::json({{"depth", trial.depth},
@@ -269,8 +275,10 @@ private:
       if (++seen % needles.trials == 0)
         line(fmt::format("depth {:.0f}%", 100 * trial.depth),
              std::exchange(depth, {}));
-    });
+    };
+    const std::string note = trainer::findNeedles(needles, score);
     line(fmt::format("all depths of {} tokens", length), all);
+    printNote(note);
     return 0;
   }
 
@@ -289,6 +297,7 @@ private:
       fmt::print("{} contexts lost their first tokens to fit "
                  "train.seq_len\n",
                  result.cut);
+    printNote(result.note);
     return 0;
   }
 
@@ -316,8 +325,9 @@ struct ExportVerb {
   int run() {
     options.names = names == "hf" ? trainer::WeightNames::HuggingFace
                                   : trainer::WeightNames::Own;
-    trainer::exportWeights(options);
+    const std::string note = trainer::exportWeights(options);
     fmt::print("wrote {}\n", options.file);
+    printNote(note);
     return 0;
   }
 

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <new>
@@ -209,6 +210,10 @@ int run(std::vector<std::string> arguments) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // A write past the limit of file sizes (ulimit -f) fails with a message. By
+  // default the signal would end the process. Child processes get the default
+  // again, because a handler does not survive exec.
+  std::signal(SIGXFSZ, [](int) {});
   try {
     return run({argv + 1, argv + argc});
   } catch (const CompileError &error) {

@@ -180,6 +180,14 @@ class TestWheel:
             assert [path for path in paths if "/tessera/lib/libfmt" in path], listed
             assert [path for path in self.outside(paths) if not re.search("/torch/|/nvidia/|/libgomp", path)] == []
 
+    def test_3_stacks_have_names(self):
+        """SIGUSR1 prints functions by the symbols of tessera-train; other binaries have none."""
+        def symbols(name):
+            return subprocess.run(["nm", self.site / "tessera/bin" / name], text=True, capture_output=True, check=True).stdout
+
+        assert "_ZN7tessera7trainer3Run4stepEv" in symbols("tessera-train")
+        assert "_ZN7tessera" not in symbols("tessera")
+
     def test_4_programs(self):
         for name in ("tessera", "tessera-train"):
             assert "tessera" in self.run_program(self.venv / "bin" / name, "--help")

@@ -78,6 +78,12 @@ class TestSetup:
         next((self.folder / "deps/venv").glob("lib/python3*/site-packages/tiny_wheel-1.0.dist-info/INSTALLER")).unlink()
         assert "wheels for training" in self.install("a", self.pinned("1.0")).stdout
 
+    def test_training_reads_parquet(self):
+        done = self.install("a", self.pinned("1.0"), "parquet", "train", "data")
+        assert done.returncode == 0, done.stderr
+        assert "wheel for parquet files: 1" in done.stdout
+        assert self.installed("parquet") == ["1.0"]
+
     def test_an_older_release_has_a_folder_of_its_name(self):
         for version in ("1.0", "2.0"):
             done = self.install("a", self.pinned(version), "older", "torch", "torch-1.5")
@@ -119,3 +125,7 @@ class TestLock:
                 assert re.search(r"^[\w.-]+==[\w.]+ --hash=sha256:[0-9a-f]{64}$", line), section
                 wheels += 1
         assert wheels > 50
+
+    def test_parquet_is_read_by_one_version(self):
+        lines = [line for line in (SCRIPTS / "deps.lock").read_text().splitlines() if line.startswith("pyarrow==")]
+        assert len(lines) == 2 and len(set(lines)) == 1

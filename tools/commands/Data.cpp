@@ -47,9 +47,12 @@ int tokenizer(const trainer::TokenizerOptions &options) {
 
 void addTokenizer(CLI::App &verb, trainer::TokenizerOptions &options) {
   CLI::App *make = verb.add_subcommand(
-      "tokenizer", "Make a byte-pair vocabulary of text, JSONL and parquet");
-  make->add_option("input,--input", options.input, "file or folder")
-      ->required();
+      "tokenizer", "Make a byte-pair vocabulary of text, JSONL and parquet, or "
+                   "of tiktoken's ranks");
+  make->add_option("input,--input", options.input, "file or folder");
+  make->add_option("--ranks", options.ranks,
+                   "file of ranks to convert, for GPT-2's r50k_base.tiktoken, "
+                   "instead of training");
   addOut(*make, options.out, "new folder of vocab.json and merges.txt")
       ->required();
   make->add_option(

@@ -75,6 +75,18 @@ private:
   }
 };
 
+// True for the program of the Python package, bin/tessera beside its modules.
+bool inPackage() {
+  return isFile(executablePath().parent_path().parent_path() / "_programs.py");
+}
+
+// Returns the remedy for a file that comes with this program: `otherwise`, or
+// the command that installs the Python package again.
+std::string remedyFor(const std::string &otherwise) {
+  return inPackage() ? "pip install --force-reinstall --no-deps tessera-kernels"
+                     : otherwise;
+}
+
 void checkProcessor(Report &report) {
   try {
     report.add(State::Good, "processor", hostTarget());
@@ -89,7 +101,7 @@ void checkWorker(Report &report) {
     worker = runtime::findWorker();
   } catch (const Error &error) {
     report.add(State::Broken, "compiler", error.message,
-               error.hint + "; without it only cached kernels run");
+               remedyFor(error.hint) + "; without it only cached kernels run");
     return;
   }
   const CommandResult version =
@@ -103,7 +115,7 @@ void checkWorker(Report &report) {
   if (firstLine(version.output) != compilerBuildId()) {
     report.add(State::Broken, "compiler",
                worker.string() + " is of another build",
-               "build both together, or set TESSERA_WORKER");
+               remedyFor("build both together, or set TESSERA_WORKER"));
     return;
   }
   const CommandResult test =
@@ -157,7 +169,8 @@ void checkKernels(Report &report) {
                    .parent_path()
                    .string());
   } catch (const Error &error) {
-    report.add(State::Broken, "kernel files", error.message, error.hint);
+    report.add(State::Broken, "kernel files", error.message,
+               remedyFor(error.hint));
   }
 }
 
@@ -168,7 +181,8 @@ void checkTraining(Report &report) {
     program = findTrainProgram("tessera-train");
   } catch (const Error &error) {
     report.add(State::Broken, "training", error.message,
-               error.hint + "; compile, check and replay work without it");
+               remedyFor(error.hint) +
+                   "; compile, check and replay work without it");
     return;
   }
   const CommandResult result = runCommand({program.path.string(), "config"},
@@ -177,7 +191,11 @@ void checkTraining(Report &report) {
              program.path.string() + (result.status.ok()
                                           ? " starts, with LibTorch"
                                           : ": " + result.status.text()),
-             result.status.ok() ? "" : firstLine(result.errors));
+             result.status.ok() ? ""
+             : inPackage() ? firstLine(result.errors) +
+                                 "; pip install 'torch==" TESSERA_TORCH_VERSION
+                                 ".*'"
+                           : firstLine(result.errors));
 }
 
 void checkPlugIn(Report &report) {
@@ -187,7 +205,8 @@ void checkPlugIn(Report &report) {
     report.add(State::Good, "torch plug-in", library.string());
   else
     report.add(State::Missing, "torch plug-in", "no " + library.string(),
-               "Python cannot load our ops; build the target tessera_ops");
+               "Python cannot load our ops; " +
+                   remedyFor("build the target tessera_ops"));
 }
 
 // Returns site-packages of the pinned wheels, or an empty path.
@@ -215,6 +234,8 @@ std::string wheelVersion(const fs::path &site, const std::string &name) {
 }
 
 void checkWheels(Report &report) {
+  if (inPackage())
+    return; // torch is that of the user's Python, and checkTraining() needs it
   const fs::path site = packages();
   const std::string torch = wheelVersion(site, "torch");
   if (torch.empty()) {

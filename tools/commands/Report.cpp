@@ -36,6 +36,17 @@ struct ReportOptions {
   bool json = false, noPtxas = false, blocks = false;
 };
 
+// Throws for a file that is not PTX.
+[[noreturn]] void refuseOther(const std::string &file) {
+  const fs::path run = runOf(file);
+  if (!run.empty())
+    throw Error(file + " is a file of a training run",
+                "name the folder of the run: tessera report " + run.string());
+  throw Error(file + " is not PTX: it has no line .version",
+              "name a file of PTX, as `nvcc -ptx`, NVRTC or Triton's "
+              "asm['ptx'] gives it, or a folder of a training run");
+}
+
 int reportPtx(const ReportOptions &options, const std::string &file) {
   ptx::ReportInput input;
   input.ptx = readFile(file);
@@ -44,6 +55,8 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
     throw Error(file + " is a cubin or another binary, not PTX",
                 "name the PTX that it was made from: tessera compile FILE "
                 "--target sm_80 --emit ptx,report -o out");
+  if (input.ptx.find(".version") == std::string::npos)
+    refuseOther(file);
   input.remarks = ptx::remarksOf(input.ptx);
   const ptx::Listing listing = ptx::readPtx(input.ptx, options.kernel);
   // The limits of "sm_90a" are those of sm_90.

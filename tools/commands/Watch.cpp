@@ -43,7 +43,8 @@ int watch(const WatchOptions &options) {
         writeFile(run / ".anomaly_type",
                   std::string(trainer::findingName(verdict.finding)) + "\n");
         if (options.halt)
-          writeFile(run / ".HALT", verdict.text + "\n");
+          writeFile(run / ".HALT",
+                    verdict.text + "; the same command continues there\n");
       }
       return int(verdict.finding);
     }

@@ -143,13 +143,31 @@ std::string field(const std::string &text) {
 
 } // namespace
 
+fs::path runOf(const fs::path &path) {
+  const fs::path start = path.lexically_normal();
+  std::error_code ignored;
+  for (fs::path at = start.parent_path(); !at.empty() && at != "/";
+       at = at.parent_path())
+    if (fs::exists(at / "metrics.jsonl", ignored))
+      return at;
+  return {};
+}
+
 Json runJson(const fs::path &folder) {
   const fs::path file = folder / "metrics.jsonl";
   const auto text = tryReadFile(file);
-  if (!text)
+  std::error_code ignored;
+  if (!text && !fs::exists(folder, ignored))
+    throw Error(folder.string() + " does not exist",
+                "name the folders of runs; the setting `out` names them");
+  if (!text) {
+    const fs::path run = runOf(folder);
     throw Error(folder.string() +
                     " is not a run folder: it has no metrics.jsonl",
-                "name the folder that `out` of the training config names");
+                run.empty() ? "name the folder that `out` of the training "
+                              "config names"
+                            : "tessera report " + run.string());
+  }
   fs::path name = folder.lexically_normal();
   if (name.filename().empty()) // "runs/a/"
     name = name.parent_path();

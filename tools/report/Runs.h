@@ -11,6 +11,9 @@
 
 namespace tessera::tools {
 
+// Returns the run folder that contains `path`; empty if none does.
+std::filesystem::path runOf(const std::filesystem::path &path);
+
 // Returns the data of a run:
 //
 // {"name", "folder",

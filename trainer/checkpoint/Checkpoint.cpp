@@ -126,7 +126,8 @@ void writeCheckpoint(const Config &config, const Snapshot &snapshot,
 }
 
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
-                                              const Say &say) {
+                                              const Say &say,
+                                              const std::string &hint) {
   const auto all = listCheckpoints(run);
   FoundCheckpoint found;
   std::string faults;
@@ -148,7 +149,8 @@ std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
                     fault));
   }
   if (!all.empty())
-    throw Error("no checkpoint can be used: " + faults, startOver);
+    throw Error("no checkpoint can be used: " + faults,
+                hint.empty() ? startOver : hint);
   return std::nullopt;
 }
 

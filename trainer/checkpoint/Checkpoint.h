@@ -59,9 +59,11 @@ struct FoundCheckpoint {
 using Say = std::function<void(const std::string &)>; ///< Takes a line.
 
 /// Returns the newest intact checkpoint; nullopt if the run lacks one.
-/// Reports damaged ones; throws tessera::Error if all are damaged.
+/// Reports damaged ones. If all are damaged, throws tessera::Error with `hint`,
+/// or, without one, with the hint for a command that trains.
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
-                                              const Say &say);
+                                              const Say &say,
+                                              const std::string &hint = "");
 
 /// Returns the checkpoint's settings, converted to the present names and
 /// meanings.

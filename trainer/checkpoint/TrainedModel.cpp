@@ -9,6 +9,7 @@
 #include "trainer/checkpoint/TensorFile.h"
 #include "trainer/loop/Determinism.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -36,12 +37,25 @@ Config checkpointConfig(const FoundCheckpoint &checkpoint,
 
 TrainedModel readTrainedModel(const std::string &run,
                               const std::vector<std::string> &overrides) {
+  std::error_code code;
+  if (!std::filesystem::exists(run, code))
+    throw Error("no checkpoint in " + run + ": the folder does not exist",
+                "name the folder of a run with --run FOLDER; tessera train "
+                "writes to the folder that its setting `out` names");
   const auto checkpoint = findCheckpoint(
-      run, [](const std::string &text) { fmt::print(stderr, "{}\n", text); });
+      run, [](const std::string &text) { fmt::print(stderr, "{}\n", text); },
+      "bring one of them back from a copy of the folder, or train the model "
+      "again: tessera train with the settings of the run and resume=never");
   if (!checkpoint)
     throw Error("no checkpoint in " + run,
-                "train first: tessera train --config configs/quickstart.yaml");
+                "name the folder of a run with --run FOLDER; a run writes a "
+                "checkpoint every train.save_every steps and at its end");
   TrainedModel trained;
+  if (!checkpoint->damaged.empty())
+    trained.note =
+        fmt::format("NOTE: the weights are those of step {}: {} is damaged",
+                    checkpoint->state.value("step", int64_t(0)),
+                    checkpoint->damaged.front().string());
   trained.config = checkpointConfig(*checkpoint, run, overrides);
   useThreads(trained.config);
   trained.model = std::make_unique<models::Transformer>(

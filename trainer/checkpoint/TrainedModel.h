@@ -16,10 +16,14 @@ namespace tessera::trainer {
 struct TrainedModel {
   Config config; ///< The run's settings, then the overrides.
   std::unique_ptr<models::Transformer> model;
+  /// A line for the result if the weights are not those of the newest
+  /// checkpoint, which is damaged; otherwise empty.
+  std::string note;
 };
 
 /// Loads the weights in fp32 on the CPU. Uses the run folder's copies of
-/// pattern and kernel files. Throws tessera::Error without a checkpoint.
+/// pattern and kernel files. Throws tessera::Error without an intact
+/// checkpoint.
 TrainedModel readTrainedModel(const std::string &run,
                               const std::vector<std::string> &overrides);
 

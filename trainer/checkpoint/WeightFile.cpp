@@ -142,7 +142,7 @@ void requireSame(const Tensors &stored, const std::vector<Place> &places,
 
 } // namespace
 
-void exportWeights(const ExportOptions &options) {
+std::string exportWeights(const ExportOptions &options) {
   const bool pickle = options.file.ends_with(".pt");
   if (!pickle && !options.file.ends_with(".safetensors"))
     throw Error(fmt::format("{}: weights go to a file that ends in .pt or "
@@ -161,9 +161,8 @@ void exportWeights(const ExportOptions &options) {
   for (const Place &place : placesOf(*trained.model, options.names))
     named.push_back(
         {place.name, place.elements.contiguous().view(place.shape)});
-  if (!pickle)
-    return writeFile(options.file, encodeTensors(named));
-  writeFile(options.file, encodePickle(named));
+  writeFile(options.file, pickle ? encodePickle(named) : encodeTensors(named));
+  return trained.note;
 }
 
 void importWeights(const std::string &file, models::Transformer &model) {

@@ -25,8 +25,9 @@ struct ExportOptions {
 /// Writes the fp32 weights of a run as a dictionary for torch.load or as
 /// safetensors. Throws tessera::Error for another file extension. Hugging
 /// Face's names require a Llama model (dense attention, SwiGLU, equal widths of
-/// keys and values); otherwise throws tessera::Error.
-void exportWeights(const ExportOptions &options);
+/// keys and values); otherwise throws tessera::Error. Returns the note of
+/// TrainedModel.
+std::string exportWeights(const ExportOptions &options);
 
 /// Sets the model's parameters from a file of either format and with either
 /// names, in fp32, bf16 or fp16. Throws tessera::Error, without a change, if a

@@ -30,7 +30,7 @@ constexpr int silenceSeconds = 300;
 
 const char *const installHint =
     "pip install 'tessera-kernels[parquet]' beside the wheel; in a checkout "
-    "scripts/setup full, then scripts/build release tessera-parquet; or write "
+    "scripts/setup train, then scripts/build release tessera-parquet; or write "
     "the column as .jsonl";
 
 /// Reads the output of tessera-parquet for one file. A record is a letter, a

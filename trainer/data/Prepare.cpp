@@ -143,7 +143,8 @@ Prepared prepareData(const PrepareOptions &options) {
   return result;
 }
 
-std::vector<std::string> makeTokenizer(const TokenizerOptions &options) {
+/// Trains on the documents of options.input, and makes the folder before.
+static Vocabulary trainVocabulary(const TokenizerOptions &options) {
   struct Counter : DocumentSink {
     VocabularyTrainer words;
     std::string rest;
@@ -168,12 +169,28 @@ std::vector<std::string> makeTokenizer(const TokenizerOptions &options) {
   if (counter.words.differentWords() == 0)
     throw Error(fmt::format("no text in {}", options.input),
                 "name text, .jsonl or .parquet files, or a folder of them");
-  const Vocabulary made = counter.words.train(options.size);
+  return counter.words.train(options.size);
+}
+
+std::vector<std::string> makeTokenizer(const TokenizerOptions &options) {
+  if (options.input.empty() == options.ranks.empty())
+    throw Error(options.input.empty() ? "neither text nor ranks are given"
+                                      : "both text and --ranks are given",
+                "name text to train on, or a file of tiktoken's ranks with "
+                "--ranks FILE");
+  Vocabulary made;
+  if (options.ranks.empty()) {
+    made = trainVocabulary(options);
+  } else {
+    made = readVocabulary(options.ranks);
+    requireEmptyFolder(options.out);
+  }
   const std::vector<std::string> written = {
       (fs::path(options.out) / "vocab.json").string(),
       (fs::path(options.out) / "merges.txt").string()};
+  const std::string merges = mergesText(made);
   writeFile(written[0], vocabularyText(made));
-  writeFile(written[1], mergesText(made));
+  writeFile(written[1], merges);
   return written;
 }
 

@@ -39,13 +39,15 @@ Prepared prepareData(const PrepareOptions &options);
 /// The options of makeTokenizer(); `input`, `out` and `field` are as above.
 struct TokenizerOptions {
   std::string input, out;
+  std::string ranks; ///< A file of tiktoken's ranks instead of `input`.
   std::string field = "text";
   /// Number of tokens, including bytes and the end of text.
   int64_t size = 4096;
 };
 
-/// Trains a BPE vocabulary on documents. Returns the paths of vocab.json and
-/// merges.txt. Throws tessera::Error as prepareData() does.
+/// Trains a BPE vocabulary on documents, or converts a file of ranks. Returns
+/// the paths of vocab.json and merges.txt. Throws tessera::Error as
+/// prepareData() does.
 std::vector<std::string> makeTokenizer(const TokenizerOptions &options);
 
 /// Returns a description of a file, one line for each fact.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/ShardWriter.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/Sync.h"
 
@@ -31,7 +32,8 @@ void writeAll(int fd, std::string_view bytes, int64_t offset,
     if (n <= 0)
       throw Error(
           fmt::format("cannot write {}: {}", file.string(), errnoText(errno)),
-          "free some space, or choose another folder with --out");
+          hintForOpen(errno, "free some space, or choose another folder with "
+                             "--out"));
     bytes.remove_prefix(size_t(n));
     offset += offset < 0 ? 0 : int64_t(n);
   }

@@ -178,8 +178,11 @@ ChoiceResult
 scoreChoices(const EvaluateOptions &options,
              const std::function<void(const ScoredChoice &)> &each) {
   const TrainedModel trained = readTrainedModel(options.run, options.overrides);
-  return ChoiceSet(options.hellaswag, options.limit, trained.config)
-      .score(*trained.model, each);
+  ChoiceResult result =
+      ChoiceSet(options.hellaswag, options.limit, trained.config)
+          .score(*trained.model, each);
+  result.note = trained.note;
+  return result;
 }
 
 } // namespace tessera::trainer

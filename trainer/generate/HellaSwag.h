@@ -40,6 +40,7 @@ struct ChoiceResult {
   int64_t right = 0;      ///< Right by mean loss of a token (llm.c's acc_norm).
   int64_t rightBySum = 0; ///< Right by the sum of losses (llm.c's acc).
   int64_t cut = 0;        ///< Examples whose context lost tokens to fit.
+  std::string note;       ///< Of TrainedModel; set by scoreChoices().
 };
 
 /// Returns both accuracies and the number of examples as entries of

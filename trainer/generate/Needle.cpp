@@ -85,8 +85,8 @@ std::vector<double> scoreValue(const TrainedModel &trained,
 
 } // namespace
 
-void findNeedles(const NeedleOptions &options,
-                 const std::function<void(const NeedleTrial &)> &each) {
+std::string findNeedles(const NeedleOptions &options,
+                        const std::function<void(const NeedleTrial &)> &each) {
   TrainedModel trained = readTrainedModel(options.run, options.overrides);
   const Corpus corpus = loadCorpus(trained.config);
   // Throws if the data has more tokens than the model.
@@ -113,6 +113,7 @@ void findNeedles(const NeedleOptions &options,
       trial.lossesWithout = scoreValue(trained, trial.without, unused);
       each(trial);
     }
+  return trained.note;
 }
 
 } // namespace tessera::trainer

@@ -43,7 +43,7 @@ struct NeedleTrial {
 /// Runs all trials, depth by depth, and calls `each` after each trial. Throws
 /// tessera::Error if the model's texts are too short for a needle, or if its
 /// data is missing, too short, or has tokens that the model does not have.
-void findNeedles(const NeedleOptions &options,
-                 const std::function<void(const NeedleTrial &)> &each);
+std::string findNeedles(const NeedleOptions &options,
+                        const std::function<void(const NeedleTrial &)> &each);
 
 } // namespace tessera::trainer

@@ -39,6 +39,11 @@ bool clearHalt(const std::string &folder) {
   return std::filesystem::remove(haltFile(folder), code);
 }
 
+std::string haltText(const std::string &folder) {
+  const std::string text = tryReadFile(haltFile(folder)).value_or("");
+  return text.substr(0, text.find('\n'));
+}
+
 RunControl::RunControl(const std::string &folder, int64_t rank, double least)
     : folder(folder), rank(rank), least(least), watched(pthread_self()),
       since(Clock::now()) {

@@ -25,6 +25,10 @@ double stallLimit(std::vector<double> stepSeconds, double least);
 /// was one.
 bool clearHalt(const std::string &folder);
 
+/// Returns the first line of the file .HALT in a run's folder; empty without
+/// one.
+std::string haltText(const std::string &folder);
+
 class RunControl {
 public:
   /// Opens heartbeat_rank<rank>.jsonl in the run's folder. The first process

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Signals.h"
 
+#include "trainer/loop/OwnSymbols.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -46,6 +48,14 @@ public:
     while ((number /= 10) > 0);
     return add(std::string_view(digits + first, sizeof digits - first));
   }
+  Line &addHex(uint64_t number) {
+    char digits[16];
+    size_t first = sizeof digits;
+    do
+      digits[--first] = "0123456789abcdef"[number % 16];
+    while ((number /= 16) > 0);
+    return add(std::string_view(digits + first, sizeof digits - first));
+  }
   void write() const {
     // The run continues even if the write fails.
     if (::write(STDERR_FILENO, buffer, length) < 0)
@@ -56,6 +66,28 @@ private:
   char buffer[256];
   size_t length = 0;
 };
+
+/// Written before the handler is installed.
+const OwnSymbols *symbols = nullptr;
+
+/// Writes a line for each address: functions of this program by their names,
+/// those of libraries as backtrace_symbols_fd() does.
+void writeStack(void *const *frames, int count) {
+  constexpr size_t longest = 200;
+  for (int i = 0; i < count; ++i) {
+    const OwnSymbols::Found found = symbols->find(frames[i]);
+    if (found.name.empty())
+      backtrace_symbols_fd(frames + i, 1, STDERR_FILENO);
+    else
+      Line()
+          .add("tessera-train(")
+          .add(found.name.substr(0, longest))
+          .add(")[0x")
+          .addHex(found.offset)
+          .add("]\n")
+          .write();
+  }
+}
 
 } // namespace
 
@@ -80,7 +112,7 @@ static void reportState(int number) {
       .add(" s since then; the run goes on\n")
       .write();
   void *frames[64];
-  backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+  writeStack(frames, backtrace(frames, 64));
   const int64_t end = monotonicNanoseconds();
   reportsResume = end + 9 * (end - start);
   errno = error;
@@ -93,6 +125,8 @@ ReportSignals::ReportSignals() {
   // The first call loads a library, which a handler must not do.
   void *frame[1];
   backtrace(frame, 1);
+  static const OwnSymbols own; // handlers may use it until the process ends
+  symbols = &own;
   doing("starting", 0);
   const auto install = [&](int signal, void (*handler)(int)) {
     struct sigaction action = {};

@@ -55,6 +55,9 @@ bool sameSettings(const Config &earlier, const Config &config) {
       for (const Setting &s : settingsTable())
         if (isAttentionSetting(s.key))
           values->erase(s.key);
+  // The folder was moved, or its name has another spelling.
+  for (nlohmann::json *values : {&before, &now})
+    values->erase("out");
   return before == now;
 }
 
@@ -88,8 +91,16 @@ StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
                             "resume=never starts over in this folder; "
                             "out=FOLDER uses another",
                             keep));
-  if (sameSettings(earlier, now))
+  if (sameSettings(earlier, now)) {
+    if (!checkpoint->damaged.empty())
+      logLine(fmt::format(
+          "WARNING: the results are those of step {}, whose checkpoint is "
+          "damaged; the newest intact one is of step {}. To make the steps "
+          "between them again, move {} away and give the same command",
+          steps->get<int64_t>(), checkpoint->state.value("step", int64_t(0)),
+          folder.file("metrics.json")));
     return {std::nullopt, true};
+  }
   if (!given || config.steps == *steps)
     return {};
   const std::string other = differenceFrom(earlier, now);

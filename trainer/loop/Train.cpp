@@ -11,6 +11,7 @@
 #include "trainer/loop/GpuFault.h"
 #include "trainer/loop/Placement.h"
 #include "trainer/loop/Run.h"
+#include "trainer/loop/RunControl.h"
 #include "trainer/loop/Signals.h"
 #include "trainer/loop/Start.h"
 #include "trainer/observe/SdpaComparison.h"
@@ -45,6 +46,17 @@ struct Attempt {
   Config settled; ///< The settings with derived values.
   c10::Device device = c10::kCPU;
 };
+
+/// Returns the last line of a run that was stopped. The text of .HALT, if it
+/// has one, replaces the advice.
+std::string stoppedLine(const Config &config, int64_t step) {
+  std::string next = haltText(config.out);
+  if (next.empty())
+    next = config.resume == "never"
+               ? "the same command without resume=never continues there"
+               : "the same command continues there";
+  return fmt::format("stopped and saved at step {}: {}", step, next);
+}
 
 int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   const ReportSignals reports;
@@ -120,9 +132,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   run.save();
   progress = run.reached();
   if (!run.last()) {
-    run.say(fmt::format("stopped and saved at step {}; the same command goes "
-                        "on from there",
-                        progress.step));
+    run.say(stoppedLine(config, progress.step));
     return 128 + run.stopSignal();
   }
   run.say(fmt::format("trained {} steps in {}", progress.step,

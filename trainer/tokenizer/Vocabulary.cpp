@@ -13,7 +13,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 
 namespace fs = std::filesystem;
@@ -130,6 +132,62 @@ void addPairs(Vocabulary &vocabulary, const Numbers &numbers) {
   }
 }
 
+/// Splits a token into the two tokens that byte-pair encoding joins last, by
+/// the merges of lower ranks. Returns nullptr if there are no such two tokens.
+const Merge *lastMerge(
+    const std::string &token, uint32_t rank, const Numbers &numbers,
+    const std::map<std::pair<uint32_t, uint32_t>, const Merge *> &merges) {
+  std::vector<uint32_t> parts;
+  for (const char byte : token)
+    parts.push_back(numbers.at(std::string(1, byte)));
+  while (true) {
+    const Merge *best = nullptr;
+    size_t place = 0;
+    for (size_t i = 0; i + 1 < parts.size(); ++i)
+      if (const auto found = merges.find({parts[i], parts[i + 1]});
+          found != merges.end() &&
+          (!best || found->second->rank < best->rank)) {
+        best = found->second;
+        place = i;
+      }
+    if (!best || (parts.size() == 2 && best->rank == rank))
+      return best;
+    if (best->rank >= rank)
+      return nullptr;
+    parts[place] = best->result;
+    parts.erase(parts.begin() + std::ptrdiff_t(place) + 1);
+  }
+}
+
+/// Returns the merges as merges.txt has them: one for each rank. tiktoken's
+/// files have one for each split of a token; of these it returns the one that
+/// byte-pair encoding uses. Throws tessera::Error if there is none.
+std::vector<Merge> orderedMerges(const Vocabulary &vocabulary) {
+  std::map<std::pair<uint32_t, uint32_t>, const Merge *> merges;
+  std::set<uint32_t> ranks;
+  for (const Merge &m : vocabulary.merges) {
+    merges[{m.left, m.right}] = &m;
+    ranks.insert(m.rank);
+  }
+  if (ranks.size() == vocabulary.merges.size())
+    return vocabulary.merges;
+  Numbers numbers;
+  for (size_t number = 0; number < vocabulary.tokens.size(); ++number)
+    numbers[vocabulary.tokens[number]] = uint32_t(number);
+  std::vector<Merge> ordered;
+  for (const uint32_t rank : ranks) { // also the number of the token
+    const Merge *merge =
+        lastMerge(vocabulary.tokens[rank], rank, numbers, merges);
+    if (!merge)
+      throw Error(fmt::format("token {} is not made of two earlier tokens, "
+                              "which merges.txt needs",
+                              rank),
+                  "give the file of ranks itself: --tokenizer FILE");
+    ordered.push_back(*merge);
+  }
+  return ordered;
+}
+
 std::string readBounded(const fs::path &path) {
   constexpr uintmax_t most = uintmax_t(256) << 20;
   std::error_code code;
@@ -240,7 +298,7 @@ std::string vocabularyText(const Vocabulary &vocabulary) {
 
 std::string mergesText(const Vocabulary &vocabulary) {
   std::string text = "#version: 0.2\n";
-  for (const Merge &m : vocabulary.merges)
+  for (const Merge &m : orderedMerges(vocabulary))
     text += lettersOf(vocabulary.tokens[m.left]) + " " +
             lettersOf(vocabulary.tokens[m.right]) + "\n";
   return text;
