@@ -125,7 +125,8 @@ TEST(Parse, SaysWhatIsWrong) {
             "the size of warp is 3, not a power of two\nHINT: layouts are "
             "defined for powers of two only");
   EXPECT_EQ(problem("mma(warps=1x1", {16, 8}),
-            "`mma(warps=1x1` does not end with )");
+            "`mma(warps=1x1` does not end with )\nHINT: write "
+            "NAME(OPTION=VALUE, ...), as in mma(warps=4x1)");
   EXPECT_EQ(problem("mma(warps=4)", {16, 8}), "warps 4 for a tile of 2 axes");
   EXPECT_EQ(problem("mma(warps=axb)", {16, 8}),
             "`axb` for warps\nHINT: numbers with x between them, as 64x128");
