@@ -31,8 +31,8 @@ from tessera._host import cdiv, constexpr_function, next_power_of_2
 from tessera._jit import JITFunction, Launchable, jit
 from tessera._literal import TORCH_DTYPES
 
-# What modules compare triton.__version__ with: the release whose language this is.
-VERSION = "3.6.0"
+# What modules compare triton.__version__ with: the release whose language and autotune these are.
+VERSION = "3.9.0"
 
 
 class OutOfResources(RuntimeError):

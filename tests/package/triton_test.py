@@ -193,6 +193,11 @@ print([name for name in sys.modules if name.split('.')[0] == 'triton'])
 """
         assert child(code) == "[]\n"
 
+    def test_version_is_that_of_the_language(self):
+        assert tutorials.triton.__version__ == tessera.triton.VERSION == "3.9.0"
+        for name in ("squeeze", "atomic_load", "make_tensor_descriptor"):  # 3.9 has all of them, 3.6 not the first two
+            assert hasattr(tutorials.tl, name), name
+
     def test_torch_compile_does_not_take_it_for_triton(self):
         code = """
 import tessera.triton, torch.utils._triton as known
