@@ -48,9 +48,10 @@ class Autotuner(Wrapper):
 
     def _save(self, named: dict[str, Any], reset_only: bool = False) -> None:
         for name in self.reset_to_zero:
-            named[name].zero_()
+            if named[name] is not None:
+                named[name].zero_()
         if not reset_only:
-            self.restore_copies = {name: named[name].clone() for name in self.restore_value}
+            self.restore_copies = {name: named[name].clone() for name in self.restore_value if named[name] is not None}
 
     def _restore(self, named: dict[str, Any], exception: Exception | None = None) -> None:
         for name, copy in self.restore_copies.items():
@@ -101,10 +102,10 @@ class Autotuner(Wrapper):
             return configs
         top = self.prune.get("top_k", 1.0)
         if isinstance(top, float) and 0 <= top <= 1:
-            top = int(len(self.configs) * top)  # of all, not of those that are left
+            top = int(len(configs) * top)  # of those that early_config_prune left, as since Triton 3.9
         elif isinstance(top, bool) or not isinstance(top, int) or top < 1:
             raise TypeError(f"kernel `{self.__name__}`: top_k of prune_configs_by is {top!r}\n"
-                            "HINT: pass a number of configurations, or a float from 0 to 1, their fraction of all")
+                            "HINT: pass a number of configurations, or a float from 0 to 1, their fraction")
         if len(configs) <= top:
             return configs
         times = {config: model(**positional, **kwargs, **config.all_kwargs()) for config in configs}
@@ -113,6 +114,9 @@ class Autotuner(Wrapper):
     def _tune(self, key: tuple[Any, ...], args: tuple[Any, ...], grid: Grid, kwargs: dict[str, Any]) -> None:
         positional = dict(zip(self.arg_names, args))
         configs = self.prune_configs(positional, _named({}, kwargs, grid))
+        if len(configs) == 1:  # nothing to choose: no runs for the clock
+            self.cache[key] = configs[0]
+            return
         path = _timings.path_of(self.jit_function, key, configs) if self.cache_results else None
         if path and (known := _timings.read(path, configs)):
             self.configs_timings = known

@@ -4,12 +4,13 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import torch
 
 from tessera import testing
+from tessera._backends import GPUTarget
 
 # What a CPU has no number for. Any occupancy that a program computes of these and
 # of a CompiledKernel is at least one program a thread.
@@ -59,11 +60,11 @@ class Driver:
     def get_device_interface(self) -> ModuleType:
         return torch.cuda if torch.cuda.is_available() else torch.cpu
 
-    def get_current_target(self) -> Any:
+    def get_current_target(self) -> GPUTarget:
         if not torch.cuda.is_available():
-            return SimpleNamespace(backend="cpu", arch="cpu", warp_size=1)
+            return GPUTarget(backend="cpu", arch="cpu", warp_size=1)
         major, minor = torch.cuda.get_device_capability()
-        return SimpleNamespace(backend="cuda", arch=10 * major + minor, warp_size=32)
+        return GPUTarget(backend="cuda", arch=10 * major + minor, warp_size=32)
 
     def get_benchmarker(self) -> Any:
         return testing.do_bench

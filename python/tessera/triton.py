@@ -22,6 +22,7 @@ import torch
 import tessera
 from tessera import language, testing
 from tessera._autotune import Autotuner, autotune
+from tessera._backends import PROFILER, BaseBackend, DriverBase, GPUTarget
 from tessera._compiled import CompiledKernel
 from tessera._config import Config
 from tessera._driver import Driver
@@ -31,8 +32,8 @@ from tessera._host import cdiv, constexpr_function, next_power_of_2
 from tessera._jit import JITFunction, Launchable, jit
 from tessera._literal import TORCH_DTYPES
 
-# What modules compare triton.__version__ with: the release whose language this is.
-VERSION = "3.6.0"
+# What modules compare triton.__version__ with: the release whose language and autotune these are.
+VERSION = "3.9.0"
 
 
 class OutOfResources(RuntimeError):
@@ -114,6 +115,12 @@ def _modules() -> dict[str, ModuleType]:
                               CompileTimeAssertionFailure=RuntimeError)
     compiler = _module("triton.compiler", CompiledKernel=CompiledKernel, CompilationError=RuntimeError,
                        errors=compiler_errors)
+    compiler.compiler = _module("triton.compiler.compiler", CompiledKernel=CompiledKernel)
+    profiler = _module("triton.profiler", **PROFILER)
+    backends_compiler = _module("triton.backends.compiler", BaseBackend=BaseBackend, GPUTarget=GPUTarget)
+    backends_driver = _module("triton.backends.driver", DriverBase=DriverBase, GPUDriver=DriverBase)
+    # Triton's back ends by name; tessera has other ones.
+    backends = _module("triton.backends", backends={}, compiler=backends_compiler, driver=backends_driver)
     descriptor = _module("triton.tools.tensor_descriptor", TensorDescriptor=TensorDescriptor)
     tools = _module("triton.tools", tensor_descriptor=descriptor)
     knobs_module = _module("triton.knobs", **{"__getattr__": lambda name: getattr(knobs, name)})
@@ -122,10 +129,10 @@ def _modules() -> dict[str, ModuleType]:
                   JITFunction=JITFunction, KernelInterface=Launchable, MockTensor=MockTensor, compiler=compiler,
                   CompilationError=RuntimeError, TritonError=RuntimeError, InterpreterError=RuntimeError,
                   knobs=knobs_module, reinterpret=reinterpret, set_allocator=set_allocator, tools=tools,
-                  must_use_result=lambda value, *_: value, tessera=tessera, **names)
+                  backends=backends, profiler=profiler, must_use_result=lambda value, *_: value, tessera=tessera, **names)
     modules = {module.__name__: module for module in (
-        top, runtime, driver, errors, jit_module, autotuner, compiler, compiler_errors, tools, descriptor,
-        knobs_module)}
+        top, runtime, driver, errors, jit_module, autotuner, compiler, compiler_errors, compiler.compiler, tools, descriptor,
+        knobs_module, profiler, backends, backends_compiler, backends_driver)}
     modules["triton.testing"] = testing
     for name, module in list(sys.modules.items()):
         if name == language.__name__ or name.startswith(language.__name__ + "."):

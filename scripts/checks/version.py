@@ -14,8 +14,8 @@ EXEMPT = re.compile(r"^(bench/results/|tests/)")
 ASSIGNED = re.compile(r"""__version__\s*=\s*["']|^version\s*=\s*["']""", re.M)
 # The package's name before a number: tessera_0.2.0_amd64.deb, libtessera.so.0.2, find_package(tessera 0.2.
 NAMED = re.compile(r"tessera(?:\.so\.|_|-torch_| )(\d+\.\d+(?:\.\d+)?)\b")
-# (file, pattern of the version in it, the wheel of scripts/deps.lock whose version it is).
-WHEELS = (("python/tessera/_library.py", r'^TORCH = "(.*?)"', "torch"), ("python/tessera/triton.py", r'^VERSION = "(.*?)"', "triton"),
+# (file, pattern of the version in it, the wheel of scripts/deps.lock whose version it is, or the section that has the wheel).
+WHEELS = (("python/tessera/_library.py", r'^TORCH = "(.*?)"', "torch"), ("python/tessera/triton.py", r'^VERSION = "(.*?)"', "triton-3.9"),
           ("docs/python.md", r"\bIt needs torch (\d+\.\d+)", "torch"), ("docs/packs.md", r"\bwith torch (\d+\.\d+)", "torch"),
           ("docs/cpp.md", r"\bheaders of torch (\d+\.\d+)", "torch"), ("docs/language/types.md", r"\bof Triton (\d+\.\d+)", "triton"))
 
@@ -46,7 +46,9 @@ def file_errors(path, text, version):
 
 def wheel_errors(path, text, pattern, wheel, lock):
     """Messages about the version of a wheel that a file names, with or without its last parts."""
-    pinned = re.search(r"^%s==(\S+)" % wheel, lock, re.M)[1]
+    section = max(0, lock.find("\n[%s]\n" % wheel))
+    wheel = wheel.split("-")[0]
+    pinned = re.search(r"^%s==(\S+)" % wheel, lock[section:], re.M)[1]
     found = re.search(pattern, text, re.M)
     if not found:
         return ["%s: does not name the version of %s: correct the file, or its pattern in scripts/checks/version.py" % (path, wheel)]

@@ -11,22 +11,29 @@ import tessera.language as tl
 SIZES = (16, 64, 32, 128, 256)
 
 
-def timed(prune):
-    """The sizes of the configurations that are timed, in this order; the model predicts that the largest is the fastest."""
-    order = []
+def fill_kernel(pre_hook, prune):
+    """A kernel with a configuration for each size, and the list that gets an entry for each that is timed."""
+    calls = []
 
     def clock(fn, quantiles):
+        calls.append(None)
         fn()
         return [1.0] * len(quantiles)
 
-    @tessera.autotune([tessera.Config({"BLOCK": size}, pre_hook=lambda args: order.append(args["BLOCK"])) for size in SIZES], key=["n"],
-                      prune_configs_by=prune, do_bench=clock)
+    @tessera.autotune([tessera.Config({"BLOCK": size}, pre_hook=pre_hook) for size in SIZES], key=["n"], prune_configs_by=prune,
+                      do_bench=clock)
     @tessera.jit
     def fill(OUT, n, BLOCK: tl.constexpr):
         at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         tl.store(OUT + at, 1.0, mask=at < n)
 
-    fill[(1,)](torch.zeros(16), 16)
+    return fill, calls
+
+
+def timed(prune):
+    """The sizes of the configurations that are timed, in this order, or of the only one; the model predicts that the largest is the fastest."""
+    order = []
+    fill_kernel(lambda args: order.append(args["BLOCK"]), prune)[0][(1,)](torch.zeros(16), 16)
     assert order[-1] == order[0]  # the launch itself, of the first of equal times
     return order[:-1] if len(order) > 1 else order
 
@@ -44,7 +51,7 @@ def test_a_number():
     expect([256], top_k=1)
 
 
-def test_a_share_of_all():
+def test_a_share():
     expect([256, 128], top_k=0.4)
     expect([256, 128], top_k=0.59)  # rounded down
     expect([256, 128, 64], top_k=0.6)
@@ -57,10 +64,17 @@ def test_all_of_them_keep_their_order():
     expect(SIZES)
 
 
-def test_a_share_counts_what_is_pruned_early():
+def test_a_share_counts_what_early_pruning_left():
     early = lambda configs, named, **kwargs: [c for c in configs if c.kwargs["BLOCK"] <= 64]
-    expect([64, 32], early_config_prune=early, top_k=0.4)   # 2 of 5, not 1 of 3
-    expect([16, 64, 32], early_config_prune=early, top_k=0.6)
+    expect([64], early_config_prune=early, top_k=0.4)   # 1 of 3, not 2 of 5
+    expect([64, 32], early_config_prune=early, top_k=0.67)
+
+
+def test_one_that_is_left_is_not_timed():
+    fill, calls = fill_kernel(lambda args: None, {"perf_model": largest_first, "top_k": 1})
+    fill[(1,)](torch.zeros(16), 16)
+    assert fill.best_config.kwargs == {"BLOCK": 256}
+    assert not calls
 
 
 def test_what_is_no_number():

@@ -193,6 +193,40 @@ print([name for name in sys.modules if name.split('.')[0] == 'triton'])
 """
         assert child(code) == "[]\n"
 
+    def test_version_is_that_of_the_language(self):
+        assert tutorials.triton.__version__ == tessera.triton.VERSION == "3.9.0"
+        for name in ("squeeze", "atomic_load", "make_tensor_descriptor"):  # 3.9 has all of them, 3.6 not the first two
+            assert hasattr(tutorials.tl, name), name
+
+    def test_back_ends_and_profiler(self):
+        code = """
+import tessera.triton
+tessera.triton.install()
+import triton, triton.profiler as proton
+from triton.backends import backends
+from triton.backends.compiler import BaseBackend, GPUTarget
+from triton.backends.driver import DriverBase
+from triton.compiler.compiler import CompiledKernel
+target = triton.runtime.driver.active.get_current_target()
+assert target == GPUTarget('cpu', 'cpu', 1) and len({target, GPUTarget('cuda', 90, 32)}) == 2
+assert BaseBackend(target).target is target and CompiledKernel is triton.compiler.CompiledKernel
+assert list(backends) == [] and isinstance(DriverBase(), DriverBase)
+session = proton.start('rows', hook='triton')
+proton.deactivate(session)
+with proton.scope('part', {'flops': 3}):
+    proton.activate(session)
+@proton.profile
+def f():
+    return 4
+@proton.profile(name='rows')
+@proton.scope('part')
+def g():
+    return 5
+proton.finalize()
+print(f() + g())
+"""
+        assert child(code) == "9\n"
+
     def test_torch_compile_does_not_take_it_for_triton(self):
         code = """
 import tessera.triton, torch.utils._triton as known

@@ -40,3 +40,12 @@ def test_a_wheel_of_another_version_is_an_error():
         assert check.wheel_errors("a.py", f'\nTORCH = "{version}"\n', pattern, "torch", lock) == [
             f"a.py:2: names torch {version}, and scripts/deps.lock has 2.15.0"]
     assert "does not name the version of torch" in check.wheel_errors("a.py", "", pattern, "torch", lock)[0]
+
+
+def test_a_section_has_another_version_of_a_wheel():
+    lock = "# [triton-3.9] a newer release\n[full]\ntriton==3.6.0 --hash=sha256:cd\n\n[triton-3.9]\ntriton==3.9.0 --hash=sha256:ef\n"
+    pattern = r'^VERSION = "(.*?)"'
+    assert check.wheel_errors("a.py", 'VERSION = "3.9.0"\n', pattern, "triton-3.9", lock) == []
+    assert check.wheel_errors("a.py", 'VERSION = "3.6.0"\n', pattern, "triton-3.9", lock) == [
+        "a.py:1: names triton 3.6.0, and scripts/deps.lock has 3.9.0"]
+    assert check.wheel_errors("a.py", 'VERSION = "3.6.0"\n', pattern, "triton", lock) == []

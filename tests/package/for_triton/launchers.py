@@ -13,7 +13,8 @@ properties = driver.active.utils.get_device_properties(DEVICE.index)
 MULTIPROCESSORS, REGISTERS = properties["multiprocessor_count"], properties["max_num_regs"]
 SHARED, WARP = properties["max_shared_mem"], properties["warpSize"]
 OPTIONS = [{"num_ctas": 1}, {"maxnreg": 128}, {"waves_per_eu": 2}, {"enable_fp_fusion": True}, {"ir_override": None},
-           {"num_consumer_groups": 0}, {"matrix_instr_nonkdim": 16, "kpack": 2}, {"launch_cooperative_grid": False}]
+           {"num_consumer_groups": 0}, {"matrix_instr_nonkdim": 16, "kpack": 2}, {"launch_cooperative_grid": False},
+           {"clc": False, "min_shared_mem": 0, "sched4reg": True}, {"wgp_cu_mode": True, "llvm_fn_attrs": ()}, {"fpsan_homomorphic_casts": False}]
 
 
 def configurations():
