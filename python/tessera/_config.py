@@ -39,7 +39,7 @@ class Config:
 
     def __str__(self) -> str:
         options = {"num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages,
-                   "maxnreg": self.maxnreg}
+                   "maxnreg": self.maxnreg, "ir_override": self.ir_override}
         return ", ".join(f"{name}: {value}" for name, value in {**self.kwargs, **options}.items())
 
     __repr__ = __str__

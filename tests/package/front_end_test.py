@@ -22,6 +22,7 @@ import tessera.language as tl
 
 ops = torch.ops.tessera
 FOLDER = pathlib.Path(__file__).parent / "front_end"
+TRITON = pathlib.Path(sys.prefix).parent / "triton-3.9"  # scripts/setup; the venv has 3.6, which tunes otherwise
 
 
 def results(*arguments, **environment):
@@ -39,7 +40,8 @@ def compilations():
 
 class TestAsTriton:
     def test_results_are_those_of_the_interpreter(self, subtests):
-        want = results(TRITON_INTERPRET="1")
+        assert TRITON.is_dir(), f"{TRITON} is missing: run scripts/setup"
+        want = results(TRITON_INTERPRET="1", PYTHONPATH=str(TRITON))
         got = results("tessera")
         assert list(got) == list(want)
         assert len(want) > 40

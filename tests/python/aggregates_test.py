@@ -1,4 +1,4 @@
-"""tests/python/aggregates_test.py - classes under tessera.aggregate beside kernels of tessera.jit.
+"""tests/python/aggregates_test.py - classes under tessera.aggregate in kernels of tessera.jit.
 
 SPDX-License-Identifier: Apache-2.0
 """

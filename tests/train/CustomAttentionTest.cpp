@@ -124,7 +124,7 @@ TEST_F(CustomAttention, WrongKernelsAreRefused) {
   refused({"attention.kernel=" + folder.file("no_grid.py"),
            "attention.fwd=dilated_window"},
           "does not say its grid");
-  refused({"attention=dense"}, "leave one of the two away");
+  refused({"attention=dense"}, "attention is dense, and attention.kernel");
   refused({"kernels=torch"}, "set kernels: tessera");
   refused({"attention.learned=GATE"}, "has no parameter `GATE`");
   refused({"attention.learned=gate"}, "names in capitals");

@@ -352,10 +352,10 @@ TEST_F(Resume, AfterANaNALowerRateGoesOn) {
   for (const int step : {10, 12})
     fs::remove_all(checkpointFile("nan", step, "DONE").parent_path());
   const CommandResult blown = run("nan", {decay, "train.lr=100"});
-  expectRefused(blown, "is not finite at step");
+  expectRefused(blown, "is not finite at the last step, 12");
   EXPECT_NE(blown.errors.find("from here on: "), std::string::npos)
       << blown.errors;
-  EXPECT_NE(blown.errors.find("with train.lr=50, for example, goes on from "
+  EXPECT_NE(blown.errors.find("with train.lr=50, for example, resumes from "
                               "the checkpoint of step 5"),
             std::string::npos)
       << blown.errors;
@@ -387,7 +387,7 @@ TEST_F(Resume, AfterANaNALowerRateGoesOn) {
 TEST_F(Resume, ANaNBeforeTheFirstCheckpointStartsOver) {
   const CommandResult blown = run(
       "early", {"train.weight_decay=50", "train.lr=100", "train.save_every=0"});
-  expectRefused(blown, "is not finite at step");
+  expectRefused(blown, "is not finite at the last step, 12");
   EXPECT_NE(blown.errors.find("starts over (no checkpoint was saved yet"),
             std::string::npos)
       << blown.errors;

@@ -30,7 +30,7 @@ std::optional<Error> gpuFault(c10::Device device, const Config &config) {
                   checkpoints.empty()
                       ? "no checkpoint yet (train.save_every), the "
                         "same command starts over"
-                      : fmt::format("the same command goes on from the "
+                      : fmt::format("the same command resumes from the "
                                     "checkpoint of step {}",
                                     checkpoints.rbegin()->first)));
 }

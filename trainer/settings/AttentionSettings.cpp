@@ -403,8 +403,8 @@ std::string kernelSettings(const CustomAttention &custom) {
   std::vector<std::string> names;
   const std::pair<const char *, const std::string &> all[] = {
       {"attention.kernel", custom.file},
-      {"attention.forward", custom.forward},
-      {"attention.backward", custom.backward},
+      {"attention.fwd", custom.forward},
+      {"attention.bwd", custom.backward},
       {"attention_params", custom.constexprs},
       {"attention.learned", custom.learned}};
   for (const auto &[name, value] : all)

@@ -173,6 +173,10 @@ TEST(AttentionSettings, ValuesOfASequenceHaveASource) {
   expectRefused("attention: nsa\nattention_params: {window: 3}",
                 "attention is nsa, and attention_params is set",
                 "leave that away, or name a kernel or pattern as attention");
+  expectRefused("attention: dense\nattention.fwd: f\nattention.bwd: b",
+                "attention is dense, and attention.fwd and attention.bwd are "
+                "set",
+                "leave that away");
   expectRefused("attention: dense\n"
                 "attention.kernel: my.py\nattention.learned: GATE",
                 "attention is dense, and attention.kernel and "
