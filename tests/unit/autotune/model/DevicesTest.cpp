@@ -81,7 +81,14 @@ TEST(TuneGpus, AreFoundByNameAndTarget) {
     findGpu("sm_81");
     FAIL();
   } catch (const Error &error) {
-    EXPECT_EQ(error.hint, "known GPUs: a100, a100-pcie, h100, h200");
+    EXPECT_EQ(error.hint, "did you mean `sm_80`?");
+  }
+  try {
+    findGpu("rtx");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.hint,
+              "known GPUs: a100, a100-pcie, h100, h200, sm_80, sm_90");
   }
 }
 

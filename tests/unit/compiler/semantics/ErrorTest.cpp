@@ -259,8 +259,6 @@ const ErrorCase kErrorCases[] = {
      "y = tl.inline_asm_elementwise('ex2.approx.f32 $0, $1;', '=r,r', [x], "
      "tl.float32, True, 2)",
      "2)", "pack=1"},
-    {"AtomicLoad", Id::NotSupported, "y = tl.atomic_load(p)", "tl.atomic_load",
-     "tl.atomic_add(pointer, 0)"},
     {"TupleAsPointer", Id::BadPointer, "q = (p + r,)\ny = tl.load(q)", "q)",
      "comma"},
     {"KeywordOnly", Id::TooManyArguments, "y = named(x, 2)", "2)", "by=..."},

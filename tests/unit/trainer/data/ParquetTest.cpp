@@ -220,7 +220,7 @@ TEST(Parquet, AReaderThatDiesOrIsNotThereIsAnError) {
                               "kill -ABRT $$\n")),
               "row group 2 of 9 ended the reader with signal 6");
   EXPECT_SAYS(refusal(file, "text", program("exit 127\n")),
-              "scripts/setup full");
+              "scripts/setup train");
   EXPECT_SAYS(refusal(file, "text", program("exit 0\n")), "exit status 0");
   EXPECT_SAYS(refusal(file, "text",
                       program("printf 'q\\0\\0\\0\\0\\0\\0\\0\\0'"

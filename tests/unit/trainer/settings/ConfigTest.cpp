@@ -93,7 +93,8 @@ TEST(Config, TakesAKernelForAttention) {
             (std::vector<std::string>{"GATE", "BIAS"}));
   EXPECT_EQ(toJson(c)["attention"], "kernel");
   EXPECT_TRUE(
-      has(refusal(text, {"attention=nsa"}), "attention.kernel is k.py"));
+      has(refusal(text, {"attention=nsa"}),
+          "attention is nsa, and attention.kernel and attention.fwd and"));
   EXPECT_TRUE(has(refusal(text, {"kernels=torch"}), "set kernels: tessera"));
   EXPECT_TRUE(
       has(refusal(text, {"attention.fwd="}), "attention.fwd is missing"));
