@@ -34,7 +34,7 @@ class NameCollector {
 public:
   std::vector<std::string> names;
 
-  // Adds the names of a method, whose variables are its own.
+  // Adds the names that a method reads, without its variables.
   void method(const FunctionDef &node) {
     NameCollector inner;
     inner.function(node);

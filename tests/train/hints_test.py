@@ -61,7 +61,7 @@ def test_a_finished_run_ends_with_status_0(folder):
         for part in ("is finished", "a larger train.steps continues it", "resume=never trains it again"):
             assert part in done.stderr, done.stderr
     assert not (folder / "run/previous-1").exists()
-    # The weights of its last steps are lost: the message about its result says so.
+    # The weights of its last steps are lost, and a warning names the checkpoint that is damaged.
     damage(folder / "run/ckpt/step_00000006")
     done = tessera(folder, *settings("run", 6, "train.save_every=1", "train.keep=2", "train.milestone_every=2"))
     assert done.returncode == 0, done.stderr
@@ -163,7 +163,7 @@ def test_stacks_have_symbols(folder):
 
 
 def test_doctor_of_the_package(tmp_path):
-    """The program of a wheel is bin/tessera beside Python's modules: it has neither a checkout nor a build."""
+    """The program of a wheel is in the package's folder bin: it has neither a checkout nor a build."""
     package = tmp_path / "tessera"
     (package / "bin").mkdir(parents=True)
     shutil.copy(PROGRAM, package / "bin/tessera")

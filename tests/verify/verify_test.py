@@ -100,6 +100,12 @@ def test_what_must_be_proven_comes_first():
     assert [one[0] for one in verify_ptx.work(found, {}, False)] == ["required", "short"]
 
 
+def test_faults_come_before_other_launches():
+    found = {"d": ("lists", dict(LAUNCH), "a"), "e": ("lists", dict(LAUNCH, ptx=".visible"), "b")}
+    names = [one[0] for one in verify_ptx.work(found, {"d": row("race_free")}, True)]
+    assert len(names) == 2 and names[0].startswith("d:") and names[1] == "e"
+
+
 def test_faults_of_the_quickest_launch():
     found = {digest: ("lists", LAUNCH, sentryward.description(LAUNCH)) for digest in "de"}
     [(name, *_)] = verify_ptx.work(found, {"d": row("race_free", seconds=3), "e": row("race_free", seconds=2)}, True)

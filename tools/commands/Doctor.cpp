@@ -75,7 +75,7 @@ private:
   }
 };
 
-// True for the program of the Python package, bin/tessera beside its modules.
+// True for the program of the Python package: its folder bin is in the package.
 bool inPackage() {
   return isFile(executablePath().parent_path().parent_path() / "_programs.py");
 }
