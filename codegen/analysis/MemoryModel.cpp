@@ -132,10 +132,10 @@ static Behavior entryOf(Operation *op) {
         return behavior;
       })
       .Case([](DotOp dot) { return dotBehavior(dot); })
-      .Case<ReduceOp, ReduceByOp, ScanOp, ScanByOp, GatherOp, HistogramOp>(
+      .Case<ConvertLayoutOp, ReduceOp, ReduceByOp, ScanOp, ScanByOp, GatherOp,
+            HistogramOp>(
           [](Operation *) { return withScratch(ScratchUse::MayOmitFirst); })
-      .Case<ConvertLayoutOp, SortOp>(
-          [](Operation *) { return withScratch(ScratchUse::Waits); })
+      .Case([](SortOp) { return withScratch(ScratchUse::Waits); })
       .Case<PrintOp, AssertOp>([](Operation *) {
         MemoryBehavior behavior;
         behavior.writesLog = true;

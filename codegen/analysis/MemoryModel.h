@@ -64,13 +64,13 @@ struct MemoryAccess {
   bool commutesWith(const MemoryAccess &other) const;
 };
 
-/// How a lowering uses scratch if its layouts need some. A barrier comes before
-/// its first write. Between writing and reading, each thread waits for the
-/// threads whose elements it reads. No barrier comes after the last read.
+/// How a lowering uses scratch if its layouts need some. Between writing and
+/// reading, each thread waits for the threads whose elements it reads. No
+/// barrier comes after the last read.
 enum class ScratchUse {
   None,
-  Waits,        // a `tile.barrier scratch` always comes before it
-  MayOmitFirst, // that barrier only if needed; the second is for the block
+  Waits,        // a `tile.barrier scratch` always comes before the first write
+  MayOmitFirst, // only if another thread may still access the memory
 };
 
 /// The asynchronous copies that an operation orders.

@@ -82,6 +82,7 @@ public:
     bool described = true;
     module.walk([&](Operation *op) {
       op->removeAttr(kScratchBytesAttr);
+      op->removeAttr(kScratchOfWarpAttr);
       if (isa<tile::SmemAllocOp>(op)) {
         if (!liveness.buffers.contains(op))
           place(op, 0, {}); // unused
@@ -130,6 +131,8 @@ private:
                              "codegen/analysis/MemoryModel.cpp does not tell "
                              "of");
     op->setAttr(kScratchBytesAttr, builder.getI64IntegerAttr(bytes));
+    if (hasScratchOfWarp(op, options))
+      op->setAttr(kScratchOfWarpAttr, builder.getUnitAttr());
     int64_t number = liveness.numbers[op];
     LiveRange live{number, number};
     if (bytes > kSmallScratch || use != ScratchUse::MayOmitFirst) {

@@ -7,16 +7,15 @@
 // barrier: those of global memory, and ranges of shared memory. It inserts a
 // barrier before an access of global memory if another thread may have accessed
 // the same address since then and one of the two accesses writes. Before an
-// operation with scratch it inserts `barrier scratch`. A reduction, scan,
-// gather or histogram gets that barrier only if its scratch overlaps shared
-// memory that was accessed since the last barrier:
+// operation with scratch it inserts `barrier scratch` if the scratch overlaps
+// shared memory that was accessed since the last barrier; before a dot, a sort
+// and an atomic, always:
 //
 //     before                     after
 //     store p, x                 store p, x
 //     y = load q  // q = p + 1   barrier          // y has elements of x
 //     z = convert_layout y       y = load q
-//     r = reduce z               barrier scratch  // always
-//                                z = convert_layout y
+//     r = reduce z               z = convert_layout y
 //                                barrier scratch  // r's scratch overlaps z's
 //                                r = reduce z
 #include "codegen/analysis/DistinctElements.h"
@@ -174,11 +173,13 @@ private:
     }
     auto scratch = sharedPartOf(op);
     if (scratch && !isa<tile::SmemAllocOp>(op)) {
-      waiting[op] =
-          behavior.scratch != ScratchUse::MayOmitFirst || state.meets(*scratch);
+      const bool waits =
+          behavior.scratch == ScratchUse::Waits || state.meets(*scratch);
+      waiting[op] = waits;
       // The lowering of the operation contains a barrier after all earlier
-      // accesses.
-      state = {};
+      // accesses: this one, or the one between writing and reading.
+      if (waits || !op->hasAttr(kScratchOfWarpAttr))
+        state = {};
       state.touched.insert(*scratch);
     }
     // The barrier of an atomic with scratch also follows its access, which is

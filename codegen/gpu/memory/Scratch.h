@@ -26,6 +26,11 @@ namespace tessera::codegen::gpu {
 /// tile::kScratchOffsetAttr.
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "tile.scratch_bytes";
 
+/// Operation attribute (unit): each warp reads only the scratch that it wrote.
+/// The lowering then contains no barrier of the block.
+inline constexpr llvm::StringLiteral kScratchOfWarpAttr =
+    "tile.scratch_of_warp";
+
 /// Returns the bytes of scratch that the lowering of `op` uses; 0 for most. The
 /// lowering of each family of operations calls its function below, too.
 int64_t scratchBytes(mlir::Operation *op, const GpuOptions &options);
@@ -34,6 +39,9 @@ int64_t reduceScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t scanScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t atomicScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t dotScratchBytes(mlir::Operation *op, const GpuOptions &options);
+
+/// Returns true for an operation that gets kScratchOfWarpAttr.
+bool hasScratchOfWarp(mlir::Operation *op, const GpuOptions &options);
 
 /// A range of shared memory in bytes: the first and the one past the last.
 using SharedPart = std::pair<int64_t, int64_t>;

@@ -8,6 +8,10 @@
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
 #turned = #tile.linear<128, register = [], lane = [[4], [8], [16], [32], [64]], warp = [[1], [2]]>
 #memory = #tile.shared<128, offset = [[1], [2], [4], [8], [16], [32], [64]]>
+// Each warp has 32 rows in #wide and #high, and 16 columns in #across.
+#wide = #tile.linear<128x64, register = [[0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [[32, 0], [64, 0]]>
+#high = #tile.linear<128x64, register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]]>
+#across = #tile.linear<128x64, register = [[0, 1], [0, 2], [0, 4], [0, 8], [32, 0], [64, 0]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[0, 16], [0, 32]]>
 !pointers = tensor<128x!tile.ptr<f32>, #row>
 !tensor = tensor<128xf32, #row>
 !buffer = !tile.smem<1 x 128xf32, #memory>
@@ -28,11 +32,11 @@ func.func @reduced_between(%p: !tile.ptr<f32>, %x: !tensor) -> (f32, f32) {
   return %r, %y : f32, f32
 }
 
-// The same of the one before a conversion's scratch.
+// The same of a conversion.
 // CHECK-LABEL: @converted_between
 // CHECK: tile.store
-// CHECK: tile.barrier scratch
-// CHECK-NEXT: tile.convert_layout
+// CHECK-NOT: tile.barrier
+// CHECK: tile.convert_layout
 // CHECK-NOT: tile.barrier
 // CHECK: tile.load
 // CHECK: return
@@ -42,6 +46,46 @@ func.func @converted_between(%p: !tile.ptr<f32>, %x: !tensor) -> (tensor<128xf32
   %t = tile.convert_layout %x : !tensor -> tensor<128xf32, #turned>
   %y = tile.load %p : !tile.ptr<f32>
   return %t, %y : tensor<128xf32, #turned>, f32
+}
+
+// A conversion within each warp contains no barrier of the block: the load
+// needs one.
+// CHECK-LABEL: @converted_in_warps
+// CHECK: tile.store
+// CHECK-NEXT: tile.convert_layout {{.*}}tile.scratch_of_warp
+// CHECK-NEXT: tile.barrier{{$}}
+// CHECK-NEXT: tile.load
+func.func @converted_in_warps(%p: !tile.ptr<f32>, %x: !tensor, %z: tensor<128x64xf32, #wide>) -> (tensor<128x64xf32, #high>, f32) {
+  %s = tile.splat %p : !tile.ptr<f32> -> !pointers
+  tile.store %s, %x : !pointers, !tensor
+  %t = tile.convert_layout %z : tensor<128x64xf32, #wide> -> tensor<128x64xf32, #high>
+  %y = tile.load %p : !tile.ptr<f32>
+  return %t, %y : tensor<128x64xf32, #high>, f32
+}
+
+// The second conversion overwrites memory that other warps may still read, in
+// the next iteration the first one, too. Its barrier orders the load.
+// CHECK-LABEL: @converted_twice
+// CHECK: scf.for
+// CHECK-NEXT: tile.barrier scratch
+// CHECK-NEXT: tile.convert_layout
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.barrier scratch
+// CHECK-NEXT: tile.convert_layout {{.*}}tile.scratch_of_warp
+// CHECK-NEXT: tile.load
+func.func @converted_twice(%p: !tile.ptr<f32>, %x: !tensor, %z: tensor<128x64xf32, #wide>, %f: f32, %n: i32) -> f32 {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %s = tile.splat %p : !tile.ptr<f32> -> !pointers
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %f) -> (f32) : i32 {
+    %t = tile.convert_layout %z : tensor<128x64xf32, #wide> -> tensor<128x64xf32, #across>
+    tile.store %s, %x : !pointers, !tensor
+    %u = tile.convert_layout %z : tensor<128x64xf32, #wide> -> tensor<128x64xf32, #high>
+    %y = tile.load %p : !tile.ptr<f32>
+    %a = arith.addf %y, %sum : f32
+    scf.yield %a : f32
+  }
+  return %r : f32
 }
 
 // In one arm alone nothing is between.
@@ -114,7 +158,7 @@ func.func @barrier_for_both(%p: !tile.ptr<f32>, %x: !tensor, %f: f32, %n: i32) -
 // CHECK: tile.reduce max {{.*}} {tile.scratch = 512 : i64
 // CHECK: tile.smem_load
 // CHECK-NEXT: tile.barrier scratch
-// CHECK-NEXT: tile.reduce min {{.*}} {tile.scratch = 0 : i64
+// CHECK-NEXT: tile.reduce min {{.*}} {tile.scratch = 128 : i64
 func.func @beside_a_buffer(%x: !tensor) -> (f32, f32) {
   %b = tile.smem_alloc : !buffer
   tile.smem_store %x, %b : !tensor -> !buffer

@@ -129,7 +129,7 @@ TEST(MemoryModel, DescribesEachOperation) {
       {"store", "(global w)"},
       {"atomic_rmw", "(global r w atomic scratch releases acquires)"},
       {"atomic_cas", "(global r w atomic scratch releases acquires)"},
-      {"convert_layout", "(scratch)"},
+      {"convert_layout", "(scratch-omits)"},
       {"sort", "(scratch)"},
       {"reduce", "(scratch-omits)"},
       {"reduce_by", "(scratch-omits)"},

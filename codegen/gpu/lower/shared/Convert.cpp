@@ -261,8 +261,11 @@ static Registers throughShared(Emitter &e, const ConversionPlan &plan,
                    llvm::PoisonValue::get(type));
   bool alone = staysInWarp(plan, src);
   for (int64_t iteration = 0; iteration < trip.iterationCount(); ++iteration) {
-    // Others may still read what was in this place before.
-    if (iteration && alone)
+    // Others may still read what was in this place before: in an earlier
+    // iteration, or before a `tile.barrier scratch`.
+    if (!iteration)
+      e.enterScratch();
+    else if (alone)
       e.warpBarrier();
     else
       e.barrier();
@@ -309,14 +312,26 @@ static Registers convertRegisters(Emitter &e, const LinearLayout &src,
   return result;
 }
 
+static std::shared_ptr<const ConversionPlan>
+planOf(tile::ConvertLayoutOp convert, const GpuOptions &options) {
+  Type from = convert.getSrc().getType(), to = convert.getType();
+  return planOf(tile::layoutOf(from).layout(), tile::layoutOf(to).layout(),
+                bytesInMemory(tile::elementType(from)), options);
+}
+
 int64_t convertScratchBytes(Operation *op, const GpuOptions &options) {
   auto convert = dyn_cast<tile::ConvertLayoutOp>(op);
   if (!convert)
     return 0;
-  Type from = convert.getSrc().getType(), to = convert.getType();
-  auto plan = planOf(tile::layoutOf(from).layout(), tile::layoutOf(to).layout(),
-                     bytesInMemory(tile::elementType(from)), options);
+  auto plan = planOf(convert, options);
   return plan->shared ? plan->shared->bytes() : 0;
+}
+
+bool hasScratchOfWarp(Operation *op, const GpuOptions &options) {
+  auto convert = dyn_cast<tile::ConvertLayoutOp>(op);
+  return convert &&
+         staysInWarp(*planOf(convert, options),
+                     tile::layoutOf(convert.getSrc().getType()).layout());
 }
 
 bool emitConvert(Emitter &e, Operation *op) {
