@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace tessera {
@@ -375,7 +376,8 @@ static bool isSameFile(int fd, const fs::path &path) {
          ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-FileLock FileLock::acquire(const fs::path &path) {
+template <typename Take>
+std::optional<FileLock> FileLock::acquireBy(const fs::path &path, Take take) {
   FileLock lock;
   // Retries if the file was removed between open and flock.
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -383,18 +385,40 @@ FileLock FileLock::acquire(const fs::path &path) {
         ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
     if (!fd)
       return lock;
-    int result;
-    do
-      result = ::flock(fd.get(), LOCK_EX);
-    while (result != 0 && errno == EINTR);
-    if (result != 0)
+    if (take(fd.get()) != 0) {
+      if (errno == EWOULDBLOCK)
+        return std::nullopt;
       return lock;
+    }
     if (isSameFile(fd.get(), path)) {
       lock.fd = std::move(fd);
       return lock;
     }
   }
   return lock;
+}
+
+FileLock FileLock::acquire(const fs::path &path) {
+  return *acquireBy(path, [](int fd) {
+    int result;
+    do
+      result = ::flock(fd, LOCK_EX);
+    while (result != 0 && errno == EINTR);
+    return result;
+  });
+}
+
+std::optional<FileLock> FileLock::acquireWithin(std::chrono::milliseconds limit,
+                                                const fs::path &path) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + limit;
+  return acquireBy(path, [&](int fd) {
+    int result;
+    while ((result = ::flock(fd, LOCK_EX | LOCK_NB)) != 0 &&
+           (errno == EINTR || errno == EWOULDBLOCK) && Clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return result;
+  });
 }
 
 bool FileLock::removeUnused(const fs::path &path) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -95,6 +96,10 @@ public:
   // object: these locks avoid duplicate work and are not needed for
   // correctness.
   static FileLock acquire(const std::filesystem::path &path);
+  // The same, but returns nullopt if another holds the lock for all of `limit`.
+  static std::optional<FileLock>
+  acquireWithin(std::chrono::milliseconds limit,
+                const std::filesystem::path &path);
   bool locked() const { return bool(fd); }
 
   // Removes the file unless it is locked. Returns true if it was removed. Safe
@@ -103,6 +108,10 @@ public:
   static bool removeUnused(const std::filesystem::path &path);
 
 private:
+  // Returns nullopt if `take(fd)` fails because another holds the lock.
+  template <typename Take>
+  static std::optional<FileLock> acquireBy(const std::filesystem::path &path,
+                                           Take take);
   void unlock();
 
   UniqueFd fd;

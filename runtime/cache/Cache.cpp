@@ -128,8 +128,11 @@ void Cache::makeRoom(const fs::path &keep) {
   if (!maxBytes)
     return;
   // One process evicts at a time. Two processes that count the same files would
-  // remove twice as many as needed.
-  FileLock alone = FileLock::acquire(root / "locks" / "eviction");
+  // remove twice as many as needed. A process that is stopped while it evicts
+  // must not stop the others: the next one to store makes room.
+  auto alone = FileLock::acquireWithin(evictionWait, evictionLock(root));
+  if (!alone)
+    return;
   CacheScan scan = scanCache(root);
   uint64_t total = 0;
   for (const auto *files : {&scan.entries, &scan.quarantine})

@@ -88,10 +88,11 @@ std::vector<CacheEntry> Cache::verify() {
 PruneResult Cache::prune(const PruneOptions &options) {
   PruneResult result;
   const bool remove = !options.dryRun;
-  // Shares the lock of makeRoom(), so that two processes never count the same
-  // files.
-  FileLock alone =
-      isUsable ? FileLock::acquire(root / "locks" / "eviction") : FileLock();
+  // Shares the lock of makeRoom(), so that two processes do not count the same
+  // files, unless another process holds it for longer than an eviction takes.
+  auto alone = isUsable
+                   ? FileLock::acquireWithin(evictionWait, evictionLock(root))
+                   : std::nullopt;
   CacheScan scan = scanCache(root);
   const timespec now = cacheClock();
   sortByUse(scan.entries, now);
@@ -132,7 +133,7 @@ PruneResult Cache::prune(const PruneOptions &options) {
     if (ageOf(file, now) > temporaryAge)
       result.leftovers += !remove || fs::remove(file.path, error);
   for (const CacheFile &file : scan.locks)
-    if (file.path.filename() != "eviction")
+    if (file.path != evictionLock(root))
       result.leftovers += !remove || FileLock::removeUnused(file.path);
   sortByKernel(result.removed);
   return result;

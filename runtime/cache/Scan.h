@@ -30,6 +30,14 @@ struct CacheScan {
 };
 CacheScan scanCache(const std::filesystem::path &root);
 
+// Returns the file whose lock a process holds while it counts and removes
+// entries.
+inline std::filesystem::path evictionLock(const std::filesystem::path &root) {
+  return root / "locks" / "eviction";
+}
+// How long a process waits for that lock. An eviction takes milliseconds.
+inline constexpr std::chrono::seconds evictionWait(3);
+
 // Reads and checks an entry. Returns nullopt with a `reason` for a bad entry
 // and for one that is not trusted (support/Trust.h), nullopt without a reason
 // for one that cannot be opened.

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -147,6 +148,29 @@ TEST_F(CacheFaults, EvictionBesideReadersAndWriters) {
   for (const char *name : {"attempts", "right", "wrong", "quarantined"})
     fixed.count(name, outcomes[name]);
   fixed.report("size limit with 4 processes that read, write and prune");
+}
+
+TEST_F(CacheFaults, AStoppedEvictionDoesNotStopOthers) {
+  Cache cache(settings().cacheFolder, 100000);
+  Artifact made;
+  made.code = "code";
+  ASSERT_TRUE(cache.store(sha256("first"), made));
+  // As a process would that is stopped while it removes entries.
+  std::optional<FileLock> held =
+      FileLock::acquire(settings().cacheFolder / "locks" / "eviction");
+  ASSERT_TRUE(held->locked());
+  auto stored = std::async(std::launch::async,
+                           [&] { return cache.store(sha256("second"), made); });
+  auto pruned = std::async(std::launch::async,
+                           [&] { return cache.prune(PruneOptions()).kept; });
+  EXPECT_EQ(stored.wait_for(std::chrono::seconds(60)),
+            std::future_status::ready);
+  EXPECT_EQ(pruned.wait_for(std::chrono::seconds(60)),
+            std::future_status::ready);
+  held.reset(); // so that a failed test ends
+  EXPECT_TRUE(stored.get());
+  EXPECT_GT(pruned.get(), 0u);
+  EXPECT_TRUE(cache.load(sha256("second")));
 }
 
 TEST_F(CacheFaults, LockOfADeadProcess) {

@@ -280,4 +280,10 @@ TEST(File, LocksExclude) {
   EXPECT_EQ(most, 1);
   EXPECT_EQ(rounds, 100);
   EXPECT_FALSE(FileLock::acquire(folder.path() / "none" / "lock").locked());
+  {
+    FileLock lock = FileLock::acquire(path);
+    EXPECT_FALSE(FileLock::acquireWithin(std::chrono::milliseconds(1), path));
+  }
+  EXPECT_TRUE(
+      FileLock::acquireWithin(std::chrono::milliseconds(1), path)->locked());
 }
