@@ -5,7 +5,8 @@
 
 First the programs run on the simulator and write their launches to --folder, once for a commit and build. Each launch with its own PTX
 becomes a row of --results: race_free, potential_race, not_wellsynced, unsupported or timeout. Rows with the same PTX and launch are not
-verified again, so an interrupted run continues with the same command. --faults verifies one launch of each race-free kernel again with
+verified again, so an interrupted run continues with the same command; the digests of the table --known count as rows, too, so that
+a run continues on another machine. --table writes such a table of the launches of this build. --faults verifies one launch of each race-free kernel again with
 one barrier, wait or commit removed or weakened; the verifier must reject each. Exit status 1 where a kernel of --required has a race or is not
 proven, or, with --faults, where the verifier accepts a fault that docs/verify-ptx.md does not explain."""
 import argparse
@@ -129,15 +130,31 @@ def report(rows):
 
 def table(rows, out):
     """Writes the counts of each kernel's results, plain and with a fault: one JSON object for each line."""
-    counts = {}
+    groups = {}
     for row in rows:
         reason = ": ".join((row["result"], *row["codes"]))
-        key = (row["program"], row["kernel"], row["fault"]["kind"] if "fault" in row else "", reason)
-        number, seconds = counts.get(key, (0, 0))
-        counts[key] = (number + 1, seconds + row["seconds"])
+        groups.setdefault((row["program"], row["kernel"], row["fault"]["kind"] if "fault" in row else "", reason), []).append(row)
     names = ("program", "kernel", "fault", "result")
-    out.write_text("".join(json.dumps(dict(zip(names, key), launches=number, seconds=round(seconds, 1))) + "\n"
-                           for key, (number, seconds) in sorted(counts.items())))
+    out.write_text("".join(json.dumps(dict(zip(names, key), launches=len(mine), seconds=round(sum(row["seconds"] for row in mine), 1),
+                                           digests=sorted(row["digest"] for row in mine))) + "\n"
+                           for key, mine in sorted(groups.items())))
+
+
+def known_rows(path):
+    """The rows that a table stands for, by digest; empty without the file. Each has the mean of its line's seconds."""
+    rows = {}
+    for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
+        try:
+            group = json.loads(line)
+            result, *codes = group["result"].split(": ")
+            for digest in group["digests"]:
+                rows[digest] = dict(digest=digest, program=group["program"], kernel=group["kernel"], result=result, codes=codes,
+                                    seconds=group["seconds"] / group["launches"])
+                if group["fault"]:
+                    rows[digest]["fault"] = dict(kind=group["fault"], line=int(digest.split(":")[1]) + 1, what="see the table")
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError):
+            sys.exit(f"{path}:{number}: not a line of a table that verify_ptx.py --table wrote; name another file with --known")
+    return rows
 
 
 def rows_of(path):
@@ -162,12 +179,12 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "verify" / "launches", help="recorded launches")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "build" / "verify" / "verify_ptx.jsonl")
     parser.add_argument("--report", action="store_true", help="print what the results have, and verify nothing")
-    parser.add_argument("--table", type=pathlib.Path, help="with --report: also write the counts of each kernel to this file")
+    parser.add_argument("--known", type=pathlib.Path, default=ROOT / "bench" / "results" / "verify_ptx.jsonl",
+                        help="table of an earlier run; what it has is not verified again (default: bench/results/verify_ptx.jsonl)")
+    parser.add_argument("--table", type=pathlib.Path, help="at the end, write the counts of each kernel and the digests to this file")
     options = parser.parse_args()
-    rows = rows_of(options.results)
+    rows = {**known_rows(options.known), **rows_of(options.results)}
     if options.report:
-        if options.table:
-            table(rows.values(), options.table)
         return 1 if report(list(rows.values())) else 0
     sentryward.install()
     options.results.parent.mkdir(parents=True, exist_ok=True)
@@ -178,6 +195,8 @@ def main():
         print("interrupted; the same command continues", file=sys.stderr)
         return 130
     mine = [row for row in rows.values() if row["digest"].split(":")[0] in found]
+    if options.table:
+        table(mine, options.table)
     return 1 if report(mine) else 0
 
 

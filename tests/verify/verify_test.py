@@ -131,8 +131,31 @@ def test_the_table_counts_results(tmp_path):
     broken = row("potential_race", fault=dict(kind="barrier dropped", line=1, what="bar.sync"))
     verify_ptx.table([row("race_free", seconds=2), row("race_free", seconds=3), broken], tmp_path / "table.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "table.jsonl").read_text().splitlines()]
+    digests = [line.pop("digests") for line in lines]
     assert lines == [dict(program="lists", kernel="scale", fault="", result="race_free", launches=2, seconds=5),
                      dict(program="lists", kernel="scale", fault="barrier dropped", result="potential_race", launches=1, seconds=1)]
+    assert digests == [[row("race_free")["digest"]] * 2, [broken["digest"]]]
+
+
+def test_a_run_continues_from_a_table(tmp_path):
+    found = {digest: ("lists", LAUNCH, sentryward.description(LAUNCH)) for digest in "de"}
+    rows = {"d": dict(row("race_free"), digest="d"), "e": dict(row("unsupported"), digest="e", codes=["branch: data"])}
+    [(name, _, _, fault, *_)] = verify_ptx.work(found, rows, True)
+    rows[name] = dict(row("potential_race", fault=fault), digest=name)
+    verify_ptx.table(rows.values(), tmp_path / "table.jsonl")
+    known = verify_ptx.known_rows(tmp_path / "table.jsonl")
+    assert verify_ptx.work(found, known, True) == [] and verify_ptx.report(list(known.values())) == 0
+    assert known[name]["fault"]["line"] == fault["line"]
+    assert len(verify_ptx.work({"new": found["d"]}, known, False)) == 1
+    assert verify_ptx.known_rows(tmp_path / "missing.jsonl") == {}
+
+
+@pytest.mark.parametrize("text", ['{"digest": "d"}', "rope: race_free", "[1]"])
+def test_a_file_that_is_not_a_table_is_refused(tmp_path, text):
+    path = tmp_path / "table.jsonl"
+    path.write_text(text + "\n")
+    with pytest.raises(SystemExit, match="table.jsonl:1: not a line of a table"):
+        verify_ptx.known_rows(path)
 
 
 def test_rows_are_kept_when_a_run_is_interrupted(tmp_path, monkeypatch):
