@@ -15,7 +15,7 @@ class Node:
     def __init__(self, name, inside=()):
         self.name = name
         unshare = ["unshare", "--net", "--uts"] if ROOT_USER or inside else ["unshare", "--map-root-user", "--net", "--uts"]
-        script = 'echo "$0" >/proc/sys/kernel/hostname && echo ready && exec cat'
+        script = 'hostname "$0" && echo ready && exec cat'
         self.holder = subprocess.Popen([*inside, *unshare, "sh", "-c", script, name],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.holder.stdout.readline() == "ready\n", "no network namespace: this test needs root or user namespaces"
