@@ -18,6 +18,7 @@
 #include "trainer/observe/Telemetry.h"
 #include "trainer/optim/Schedule.h"
 #include "trainer/parallel/ExchangeProbe.h"
+#include "trainer/parallel/SameStart.h"
 #include "trainer/parallel/SameTable.h"
 #include "trainer/parallel/StateShards.h"
 #include "trainer/settings/MemoryHint.h"
@@ -58,7 +59,8 @@ std::string stoppedLine(const Config &config, int64_t step) {
   return fmt::format("stopped and saved at step {}: {}", step, next);
 }
 
-int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
+int trainAsPlanned(const Config &given, World world, Attempt &attempt) {
+  world.timeout = given.networkTimeout;
   const ReportSignals reports;
   const c10::Device device = placementOf(given, world);
   attempt.device = device;
@@ -67,6 +69,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   requireMemory(planOf(given));
   // --- processes and run folder, before any slow work
   DataParallel parallel(world, given.wire, device, given.exchange);
+  requireSameStart(given, parallel);
   const Say say = lineOf(parallel);
   Opening opening(given, parallel);
   const auto &checkpoint = opening.checkpoint;

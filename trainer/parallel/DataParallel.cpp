@@ -8,6 +8,7 @@
 #include "support/Error.h"
 #include "support/Text.h"
 #include "trainer/optim/AdamW.h"
+#include "trainer/parallel/Network.h"
 
 #include <ATen/ATen.h>
 #include <algorithm>
@@ -24,22 +25,39 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Timeouts for processes to connect, and to join a collective. The second is
-/// long, because process 0 evaluates alone while the others wait.
-constexpr auto meetingTime = 5min;
+/// Time for processes to join a collective. It is long, because process 0
+/// evaluates alone while the others wait.
 constexpr auto answerTime = 60min;
+
+/// Returns the time for processes to connect.
+std::chrono::milliseconds meetingTime(const World &world) {
+  return std::chrono::milliseconds(int64_t(world.timeout * 1000));
+}
+
+/// Returns the node and the address of process 0 for runs of several machines.
+std::string placeOf(const World &world) {
+  return world.local() ? ""
+                       : fmt::format(" on node {} (MASTER_ADDR={}, "
+                                     "MASTER_PORT={})",
+                                     world.node, world.host, world.port);
+}
 
 /// Runs `work`. Rethrows exceptions of torch as tessera::Error with `hint`.
 template <typename F>
 auto explained(const World &world, const char *what, const char *hint,
                const F &work) {
   const auto fail = [&](const std::string &why) {
-    throw Error(fmt::format("process {} of {} {}: {}", world.rank, world.size,
-                            what, firstLine(why)),
+    // Gloo's advice concerns its own developers.
+    const std::string line = firstLine(why);
+    throw Error(fmt::format("process {} of {}{} {}: {}", world.rank, world.size,
+                            placeOf(world), what,
+                            line.substr(0, line.find(". This is typically"))),
                 hint);
   };
   try {
     return work();
+  } catch (const Error &) {
+    throw;
   } catch (const c10::Error &e) {
     fail(e.what_without_backtrace());
   } catch (const std::exception &e) {
@@ -50,7 +68,9 @@ auto explained(const World &world, const char *what, const char *hint,
 
 constexpr const char *cannotMeet =
     "every process has to be started, and MASTER_ADDR and MASTER_PORT to be "
-    "those of process 0 in each; a port that is taken needs another one";
+    "those of process 0 in each; a port that is taken needs another one. Check "
+    "that this node reaches the address (route, firewall) and that "
+    "GLOO_SOCKET_IFNAME, if it is set, names an interface that does";
 constexpr const char *lost =
     "one of them has ended or hangs; its own message says why. The same "
     "command goes on from the newest checkpoint, with any number of processes";
@@ -63,32 +83,48 @@ c10::intrusive_ptr<c10d::Store> storeOf(const World &world) {
     c10d::TCPStoreOptions options;
     options.port = world.port;
     options.isServer = world.first() && !world.storeIsThere;
-    options.timeout = meetingTime;
+    options.timeout = meetingTime(world);
     if (!world.storeIsThere)
       options.numWorkers = size_t(world.size);
     store = c10::make_intrusive<c10d::TCPStore>(world.host, options);
   }
-  store->setTimeout(meetingTime);
+  store->setTimeout(meetingTime(world));
   return c10::make_intrusive<c10d::PrefixStore>("tessera/" + world.attempt,
                                                 store);
+}
+
+/// Returns Gloo's device: the interface that GLOO_SOCKET_IFNAME names, or the
+/// one that reaches process 0. Gloo's default is the address of the node's own
+/// name, which is often a loopback address.
+auto deviceOf(const World &world) {
+  using Gloo = c10d::ProcessGroupGloo;
+  if (const char *name = std::getenv("GLOO_SOCKET_IFNAME")) {
+    requireInterface("GLOO_SOCKET_IFNAME", name, /*lists=*/false, world.node);
+    return Gloo::createDeviceForInterface(name);
+  }
+  const std::string address =
+      world.local() ? "127.0.0.1" : addressTowards(world.host);
+  return address.empty() ? Gloo::createDefaultDevice()
+                         : Gloo::createDeviceForHostname(address);
 }
 
 } // namespace
 
 struct DataParallel::Group {
   Group(const World &world, bool nccl) : world(world) {
+    if (nccl)
+      requireInterface("NCCL_SOCKET_IFNAME", std::getenv("NCCL_SOCKET_IFNAME"),
+                       /*lists=*/true, world.node);
     explained(world, "cannot meet the others", cannotMeet, [&] {
       const auto store = storeOf(world);
       auto options = c10d::ProcessGroupGloo::Options::create();
-      options->timeout = answerTime;
-      const char *interface = std::getenv("GLOO_SOCKET_IFNAME");
-      using Gloo = c10d::ProcessGroupGloo;
-      options->devices.push_back(
-          interface       ? Gloo::createDeviceForInterface(interface)
-          : world.local() ? Gloo::createDeviceForHostname("127.0.0.1")
-                          : Gloo::createDefaultDevice());
-      host = c10::make_intrusive<Gloo>(store, int(world.rank), int(world.size),
-                                       options);
+      options->timeout = meetingTime(world);
+      options->devices.push_back(deviceOf(world));
+      host = c10::make_intrusive<c10d::ProcessGroupGloo>(
+          store, int(world.rank), int(world.size), options);
+      host->setTimeout(answerTime);
+      watchConnections(
+          std::chrono::ceil<std::chrono::seconds>(meetingTime(world)));
       if (nccl)
         gpus = runtime::requireCudaPlugin("NCCL").nccl(
             c10::make_intrusive<c10d::PrefixStore>("nccl", store),

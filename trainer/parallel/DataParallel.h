@@ -36,6 +36,8 @@ public:
   int64_t rank() const { return world.rank; }
   int64_t size() const { return world.size; }
   bool first() const { return world.first(); }
+  /// Returns the host name of this process's machine.
+  const std::string &node() const { return world.node; }
 
   /// Starts an asynchronous all-reduce that replaces a contiguous fp32 tensor
   /// [n] by its mean over the processes; the result is bitwise the same in all

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace tessera::trainer {
 namespace {
@@ -121,7 +122,11 @@ World processWorld() {
   // The launcher sets this variable for this process alone. A program that this
   // process starts would warn of an unknown variable TESSERA_RENDEZVOUS.
   ::unsetenv("TESSERA_RENDEZVOUS");
-  return worldOf(environment);
+  World world = worldOf(environment);
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) == 0)
+    world.node = name;
+  return world;
 }
 
 } // namespace tessera::trainer

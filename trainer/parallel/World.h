@@ -21,6 +21,10 @@ struct World {
   std::string file;
   std::string host;
   uint16_t port = 0;
+  std::string node = "?"; ///< Host name of this machine.
+  /// Seconds until processes that cannot reach each other end
+  /// (runtime.network_timeout).
+  double timeout = 300;
   bool storeIsThere = false; ///< True if torchrun serves it, not process 0.
   /// torchrun's restart count. It is a prefix of the keys, because a store that
   /// outlives a restart still has the keys of the previous attempt.

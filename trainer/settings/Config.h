@@ -114,6 +114,8 @@ struct Config {
   int64_t threads = 2;
   int64_t processes = 1;       ///< Not a setting: number of processes.
   double bucketMegabytes = 25; ///< Bucket size of exchanged gradients.
+  /// Seconds until processes that cannot reach each other end.
+  double networkTimeout = 300;
   /// Sets NCCL's variables for GPUs connected only by PCIe.
   bool ncclForPcie = false;
   int64_t zeroStage = 0;            ///< 1: the optimizer's state is sharded.

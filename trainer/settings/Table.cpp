@@ -136,6 +136,12 @@ std::vector<Setting> runSettings() {
           "the host's memory")
           .announced(),
       SettingEntry::of(
+          "runtime.network_timeout", MEMBER(networkTimeout),
+          "seconds until processes that cannot reach each other end, at the "
+          "start or when a node is lost")
+          .range(1, 86400)
+          .free(),
+      SettingEntry::of(
           "runtime.zero_stage", MEMBER(zeroStage),
           "1: each process keeps an equal part of the optimizer's state "
           "(ZeRO); 0: all of it")
