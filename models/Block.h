@@ -16,12 +16,14 @@ namespace tessera::models {
 /// and keys come first, because RoPE rotates those rows.
 struct Transformer::Block {
   at::Tensor attentionNorm, projection, output;
+  at::Tensor queryNorm, keyNorm; ///< [dk]; undefined without model.qk_norm.
   std::unique_ptr<LayerAttention> attention;
   at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
 
   std::vector<at::Tensor> attentionWeights() const {
     std::vector<at::Tensor> all = attention->weights();
-    all.insert(all.end(), {attentionNorm, projection, output});
+    all.insert(all.end(),
+               {attentionNorm, projection, output, queryNorm, keyNorm});
     return defined(std::move(all));
   }
   std::vector<at::Tensor> mlpWeights() const {

@@ -98,7 +98,7 @@ at::Tensor Transformer::extend(const at::Tensor &tokens, Cache &cache) {
   cache.tokens = last;
   if (again > 0)
     x = x.unflatten(0, {sequences, -1}).slice(1, again).flatten(0, 1);
-  return source->linear(source->rmsNorm(x, finalNorm, c.normEpsilon), head)
+  return logits(source->rmsNorm(x, finalNorm, c.normEpsilon))
       .view({sequences, count, -1});
 }
 

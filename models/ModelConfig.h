@@ -96,6 +96,10 @@ struct ModelConfig {
   int64_t mlpDim = 768;
   MlpKind mlp = MlpKind::SquaredRelu;
   bool tiedHead = false;
+  /// RMS norm of each head's query and of each branch's keys before RoPE, with
+  /// learned factors of the layer.
+  bool qkNorm = false;
+  double logitSoftcap = 0; ///< c of c * tanh(logits / c); 0: none.
   Rope rope;
   double normEpsilon = 1e-6;
   AttentionKind attention = AttentionKind::Nsa;
@@ -142,6 +146,12 @@ inline bool fusesLoss(const ModelConfig &config) {
   return config.fusedLoss == FusedLoss::On ||
          (config.fusedLoss == FusedLoss::Auto &&
           config.vocabulary >= fusedVocabulary);
+}
+
+/// Returns the number of tokens whose logits softcapLoss() stores at a time
+/// (models/SoftcapLoss.h).
+inline int64_t softcapRows(int64_t vocabulary) {
+  return vocabulary >= int64_t{1} << 22 ? 1 : (int64_t{1} << 22) / vocabulary;
 }
 
 /// Returns the hidden width of the network that compresses blocks of heads of

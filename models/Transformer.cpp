@@ -7,6 +7,7 @@
 #include "models/Block.h"
 #include "models/Loss.h"
 #include "models/Recompute.h"
+#include "models/SoftcapLoss.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -52,6 +53,10 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
     b.output =
         make.normal(in + "attention.output", {c.dim, c.heads * c.valueDim},
                     spreadOf(c.heads * c.valueDim) * residual);
+    if (c.qkNorm) {
+      b.queryNorm = make.constant(in + "attention.q_norm", {c.keyDim}, 1);
+      b.keyNorm = make.constant(in + "attention.k_norm", {c.keyDim}, 1);
+    }
     b.attention = LayerAttention::make(c, i, make, in, device);
     b.mlpNorm = make.constant(in + "mlp.norm", {c.dim}, 1);
     b.mlpIn = make.normal(in + "mlp.in", {c.mlpDim, c.dim}, spreadOf(c.dim));
@@ -82,8 +87,19 @@ Transformer::Heads Transformer::split(const Block &b,
   const int64_t n = b.attention->branches(), turned = c.heads + n * c.kvHeads;
   const std::vector<at::Tensor> parts = projected.split_with_sizes(
       {turned * c.keyDim, n * c.kvHeads * c.valueDim}, 1);
-  return {parts[0].view({-1, turned, c.keyDim}),
-          parts[1].view({-1, n * c.kvHeads, c.valueDim})};
+  const at::Tensor values = parts[1].view({-1, n * c.kvHeads, c.valueDim});
+  const at::Tensor queriesAndKeys = parts[0].view({-1, turned, c.keyDim});
+  if (!c.qkNorm)
+    return {queriesAndKeys, values};
+  const auto normed = [&](const at::Tensor &heads, const at::Tensor &weight) {
+    return source->rmsNorm(heads.reshape({-1, c.keyDim}), weight, c.normEpsilon)
+        .view(heads.sizes());
+  };
+  const std::vector<at::Tensor> both =
+      queriesAndKeys.split_with_sizes({c.heads, n * c.kvHeads}, 1);
+  return {
+      at::cat({normed(both[0], b.queryNorm), normed(both[1], b.keyNorm)}, 1),
+      values};
 }
 
 at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
@@ -218,12 +234,20 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
     added = mlp(b, normed(b.mlpNorm));
   }
   const at::Tensor last = normed(finalNorm);
-  if (options.targets.defined() && fusesLoss(c))
-    result.losses = source->linearLoss(last, head, options.targets.flatten());
+  if (!options.targets.defined() || !fusesLoss(c))
+    result.logits = logits(last).view({tokens.size(0), tokens.size(1), -1});
+  else if (c.logitSoftcap > 0)
+    result.losses =
+        softcapLoss(last, head, options.targets.flatten(), c.logitSoftcap);
   else
-    result.logits =
-        source->linear(last, head).view({tokens.size(0), tokens.size(1), -1});
+    result.losses = source->linearLoss(last, head, options.targets.flatten());
   return result;
+}
+
+at::Tensor Transformer::logits(const at::Tensor &x) const {
+  const at::Tensor linear = source->linear(x, head);
+  return settings.logitSoftcap > 0 ? softcapped(linear, settings.logitSoftcap)
+                                   : linear;
 }
 
 } // namespace tessera::models

@@ -64,6 +64,8 @@ private:
                        const Packing &packing, const ForwardOptions &options,
                        ForwardResult &result);
   at::Tensor mlp(const Block &block, const at::Tensor &x) const;
+  /// Returns the logits of the last norm's output, softcapped if set.
+  at::Tensor logits(const at::Tensor &x) const;
   /// Runs a block whose activations the backward pass recomputes.
   at::Tensor recomputedBlock(const Block &block, const at::Tensor &x,
                              const std::shared_ptr<const Packing> &packing,

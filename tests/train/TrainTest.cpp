@@ -143,9 +143,19 @@ TEST_F(Train, MuonLearnsAndGoesOnBitForBit) {
   const std::vector<std::string> muon = {
       "train.steps=80",     "train.lr=0.005",      "train.optimizer=muon",
       "train.muon_lr=0.02", "train.save_every=40", "train.log_every=10"};
-  for (const std::string precision : {"fp32", "bf16"}) {
+  const std::vector<std::string> recipe = {
+      "train.muon_iterations=polar_express",
+      "train.cautious_decay=true",
+      "train.weight_decay=0.1",
+      "train.head_lr_factor=2",
+      "model.qk_norm=true",
+      "model.logit_softcap=20"};
+  for (const std::string precision : {"fp32", "bf16", "recipe"}) {
     std::vector<std::string> settings = muon;
-    settings.push_back("runtime.precision=" + precision);
+    if (precision == "recipe")
+      settings.insert(settings.end(), recipe.begin(), recipe.end());
+    else
+      settings.push_back("runtime.precision=" + precision);
     const std::string whole = "whole_" + precision, cut = "cut_" + precision;
     expectFine(run(whole, settings));
     expectFine(run(cut, settings));

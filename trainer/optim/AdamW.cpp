@@ -61,6 +61,12 @@ bool decays(const models::Parameter &p) {
   return p.value.dim() >= 2 && !part(".gate.") && !part(".compress.");
 }
 
+void cautiousDecay(const at::Tensor &weight, const at::Tensor &before,
+                   const at::Tensor &update, double decay) {
+  const at::Tensor agree = update.sign().mul_(before.sign()).ge(0);
+  weight.sub_(before * agree, decay);
+}
+
 AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
              Shard shard)
     : config(config), parameters(parameters), begins(parameters.size()),
@@ -71,6 +77,8 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
     for (size_t i = 0; i < parameters.size(); ++i)
       if (groupOf(parameters[i], config) == group) {
         begins[i] = size;
+        if (parameters[i].name == "head")
+          head = size;
         size += (parameters[i].value.numel() + unit - 1) / unit * unit;
       }
     if (group == 0)
@@ -78,6 +86,8 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
     if (group == 1)
       decayed = size;
   }
+  if (head < 0) // tied, or a test's list of parameters
+    head = decayed;
   size = (size + unit * part.count - 1) / (unit * part.count) *
          (unit * part.count);
   from = size / part.count * part.index;
@@ -184,7 +194,8 @@ void AdamW::step(double learningRate) {
   gather();
   // The fused update expects a count that includes this step.
   count.add_(1);
-  const auto update = [&](int64_t begin, int64_t end, double decay) {
+  const auto update = [&](int64_t begin, int64_t end, double decay,
+                          double rate) {
     begin = std::max(begin, from);
     end = std::min(end, to);
     if (begin >= end)
@@ -193,15 +204,28 @@ void AdamW::step(double learningRate) {
       return std::vector<at::Tensor>{
           buffer.slice(0, begin - start, end - start)};
     };
+    const bool cautious = config.cautiousDecay && decay > 0;
+    const at::Tensor weight = master.slice(0, begin - from, end - from);
+    const at::Tensor before = cautious ? weight.clone() : at::Tensor();
     at::_fused_adamw_(own(master, from), own(gradient, 0), own(first, from),
                       own(second, std::max(from, orthogonal)), {}, {count},
-                      learningRate, config.beta1, config.beta2, decay,
+                      rate, config.beta1, config.beta2, cautious ? 0 : decay,
                       config.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+    // The update has the sign of the first moment.
+    if (cautious)
+      cautiousDecay(weight, before, first.slice(0, begin - from, end - from),
+                    rate * decay);
   };
   if (orthogonal > 0)
     stepMatrices(learningRate * config.muonRate / config.learningRate);
-  update(orthogonal, decayed, config.weightDecay);
-  update(decayed, gradient.size(0), 0);
+  if (config.headRateFactor == 1) {
+    update(orthogonal, decayed, config.weightDecay, learningRate);
+  } else {
+    update(orthogonal, head, config.weightDecay, learningRate);
+    update(head, decayed, config.weightDecay,
+           learningRate * config.headRateFactor);
+  }
+  update(decayed, gradient.size(0), 0, learningRate);
   refresh();
 }
 

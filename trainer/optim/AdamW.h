@@ -19,6 +19,12 @@ struct Config;
 /// decay towards zero.
 bool decays(const models::Parameter &parameter);
 
+/// Subtracts decay * before from each element of `weight` whose `before` has
+/// the sign of `update`, or where one of both is zero: cautious weight decay
+/// (arXiv:2510.12402). The optimizer subtracts a positive multiple of `update`.
+void cautiousDecay(const at::Tensor &weight, const at::Tensor &before,
+                   const at::Tensor &update, double decay);
+
 /// Returns the element type in which the model computes at a precision.
 at::ScalarType computeType(Precision precision);
 
@@ -116,6 +122,8 @@ private:
   /// Number of elements of Muon's matrices, which come first; number of
   /// elements of these and all other parameters that decay.
   int64_t orthogonal = 0, decayed = 0;
+  /// First element of an untied head, which is the last parameter that decays.
+  int64_t head = -1;
   const Shard part;
   int64_t from = 0, to = 0;         ///< The shard's elements [from, to).
   at::Tensor computed, gradient;    ///< Buffers for all shards.

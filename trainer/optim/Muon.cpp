@@ -10,6 +10,7 @@
 
 #include <ATen/ATen.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tessera::trainer {
@@ -20,17 +21,42 @@ bool usesMuon(const models::Parameter &p, const Config &config) {
          !p.name.ends_with(".learned");
 }
 
+namespace {
+
+/// a, b and c of a polynomial.
+using Coefficients = std::array<double, 3>;
+
+constexpr Coefficients jordan = {3.4445, -4.7750, 2.0315};
+constexpr std::array<Coefficients, 5> newtonSchulz = {jordan, jordan, jordan,
+                                                      jordan, jordan};
+/// Optimal polynomials for five iterations in low precision, for norms of at
+/// most 1 / polarMargin. They are the output of the paper's program for l =
+/// 1e-3, a cushion of 0.02 and a safety factor of 0.02.
+constexpr std::array<Coefficients, 5> polarExpress = {
+    {{8.156554524902461, -22.48329292557795, 15.878769915207462},
+     {4.042929935166739, -2.808917465908714, 0.5000178451051316},
+     {3.8916678022926607, -2.772484153217685, 0.5060648178503393},
+     {3.285753657755655, -2.3681294933425376, 0.46449024233003106},
+     {2.3465413258596377, -1.7097828382687081, 0.42323551169305323}}};
+constexpr double polarMargin = 1.02;
+
+} // namespace
+
 std::vector<at::Tensor> orthogonalized(const std::vector<at::Tensor> &matrices,
-                                       at::ScalarType type) {
-  constexpr double a = 3.4445, b = -4.7750, c = 2.0315, tiny = 1e-7;
-  constexpr int iterations = 5;
+                                       at::ScalarType type,
+                                       Orthogonalization method) {
+  constexpr double tiny = 1e-7;
+  const bool polar = method == Orthogonalization::PolarExpress;
   std::vector<at::Tensor> x, transposed(matrices.size());
   for (const at::Tensor &matrix : matrices) {
-    x.push_back((matrix / matrix.norm().clamp_min(tiny)).to(type));
+    at::Tensor norm = matrix.norm().clamp_min(tiny);
+    if (polar)
+      norm = norm * polarMargin;
+    x.push_back((matrix / norm).to(type));
     if (matrix.size(0) > matrix.size(1))
       x.back() = x.back().t(); // so that x x^T is the smaller Gram matrix
   }
-  for (int i = 0; i < iterations; ++i) {
+  for (const auto &[a, b, c] : polar ? polarExpress : newtonSchulz) {
     // Computes a x + (b g + c g g) x as (a + g (b + c g)) x. A product that
     // accumulates into a matrix would first copy that matrix.
     for (size_t k = 0; k < x.size(); ++k)
@@ -65,14 +91,18 @@ struct Group {
     aheads.push_back(ahead);
     elements += weight.numel();
   }
-  void update(double rate, at::ScalarType type);
+  void update(double rate, at::ScalarType type, const Config &config);
 };
 
-void Group::update(double rate, at::ScalarType type) {
-  const std::vector<at::Tensor> steps = orthogonalized(aheads, type);
+void Group::update(double rate, at::ScalarType type, const Config &config) {
+  const std::vector<at::Tensor> steps =
+      orthogonalized(aheads, type, config.orthogonalization);
   for (size_t i = 0; i < steps.size(); ++i) {
     const double rows = double(weights[i].size(0)),
                  columns = double(weights[i].size(1));
+    if (config.cautiousDecay)
+      cautiousDecay(weights[i], weights[i], steps[i],
+                    rate * config.weightDecay);
     weights[i].sub_(steps[i], rate * std::sqrt(std::max(1.0, rows / columns)));
   }
   *this = {};
@@ -93,19 +123,20 @@ void muonStep(const std::vector<MuonParameter> &parameters, double rate,
   for (const MuonParameter &p : parameters) {
     p.momentum.lerp_(p.gradient, 1 - config.muonMomentum);
     const at::Tensor ahead = p.gradient.lerp(p.momentum, config.muonMomentum);
-    p.weight.mul_(1 - rate * config.weightDecay);
+    if (!config.cautiousDecay)
+      p.weight.mul_(1 - rate * config.weightDecay);
     std::vector<int64_t> stacked = p.stacked;
     if (stacked.empty())
       stacked.push_back(p.weight.size(0));
     int64_t first = 0;
     for (const int64_t rows : stacked) {
       if (group.elements + rows * p.weight.size(1) > most)
-        group.update(rate, type);
+        group.update(rate, type, config);
       group.add(p.weight.narrow(0, first, rows), ahead.narrow(0, first, rows));
       first += rows;
     }
   }
-  group.update(rate, type);
+  group.update(rate, type, config);
 }
 
 } // namespace tessera::trainer

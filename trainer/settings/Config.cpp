@@ -213,6 +213,11 @@ void validateData(const Config &c) {
 }
 
 void validateOptimizer(const Config &c) {
+  if (c.headRateFactor != 1 && c.model.tiedHead)
+    throw Error(fmt::format("train.head_lr_factor is {}, but model.tied_head "
+                            "makes the head the embedding",
+                            c.headRateFactor),
+                "set model.tied_head: false, or train.head_lr_factor: 1");
   if (c.optimizer != OptimizerKind::Muon)
     return;
   if (c.zeroStage > 0)

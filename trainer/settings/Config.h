@@ -20,6 +20,9 @@ enum class LearningRateSchedule : int {
   Constant
 };
 enum class OptimizerKind : int { AdamW, Muon };
+/// The polynomials by which Muon makes updates orthogonal
+/// (trainer/optim/Muon.h).
+enum class Orthogonalization : int { NewtonSchulz, PolarExpress };
 enum class ComputeDevice : int { Auto, Cpu, Cuda };
 enum class ExchangeBackend : int { Auto, Nccl, Gloo };
 enum class Precision : int { Fp32, Bf16, Fp16 };
@@ -74,7 +77,10 @@ struct Config {
   OptimizerKind optimizer = OptimizerKind::AdamW;
   double muonRate = 0.02; ///< Muon's rate when the schedule is at learningRate.
   double muonMomentum = 0.95;
+  Orthogonalization orthogonalization = Orthogonalization::NewtonSchulz;
   double weightDecay = 0.0;
+  bool cautiousDecay = false; ///< Decays only what the update shrinks.
+  double headRateFactor = 1;  ///< Of the rate of an untied head.
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;

@@ -69,6 +69,13 @@ std::vector<Setting> modelSettings() {
           .range(2, 1 << 24),
       SettingEntry::of("model.tied_head", MEMBER(model.tiedHead),
                        "output head = embedding"),
+      SettingEntry::of("model.qk_norm", MEMBER(model.qkNorm),
+                       "RMSNorm of each head's query and keys before rotation, "
+                       "with learned factors"),
+      SettingEntry::of("model.logit_softcap", MEMBER(model.logitSoftcap),
+                       "c of c * tanh(logits / c), in the loss and in "
+                       "generate; 0: logits as they are")
+          .range(0, 1e6),
       SettingEntry::of("model.rope_base", MEMBER(model.rope.base),
                        "base of rotary positions")
           .range(1, 1e12),

@@ -181,6 +181,9 @@ std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
        layers * mlpMatrices(m) * m.dim * m.mlpDim},
       {"norms", "(2*n_layers + 1) * dim", (2 * layers + 1) * m.dim},
   };
+  if (m.qkNorm)
+    parts.push_back(
+        {"norms of q and k", "n_layers * 2*d_k", layers * 2 * m.keyDim});
   addSparse(parts, m);
   addLearned(parts, m);
   addIndexers(parts, m);
@@ -217,9 +220,12 @@ double keptByAttention(const ModelConfig &m, bool sparse) {
   const double b = branchesOf(m, sparse);
   const double turned = (heads + b * groups) * dk;
   // Input and output of the norm, the projections, their rotated part, and the
-  // attention's output and row sums.
+  // attention's output and row sums. model.qk_norm also keeps a copy of its
+  // input.
   double kept =
       2 * double(m.dim) + turned + b * groups * dv + turned + heads * (dv + 1);
+  if (m.qkNorm)
+    kept += turned;
   if (sparse) {
     const double gates = 3 * groups;
     if (m.compression == models::Compression::Mlp)
@@ -340,6 +346,10 @@ double headBytes(const Config &c) {
   const int64_t tokens = c.deviceBatchSize * c.sequenceLength;
   if (!fusesLoss(m) || c.kernels == KernelSource::Torch)
     return double(tokens) * vocabulary * 12;
+  if (m.logitSoftcap > 0)
+    return double(std::min(tokens, models::softcapRows(m.vocabulary))) *
+               vocabulary * 12 +
+           4 * double(m.dim) * vocabulary;
   return runtime::fusedLossBytes(tokens, m.vocabulary, m.dim,
                                  c.precision != Precision::Fp32);
 }
@@ -390,7 +400,7 @@ std::vector<std::string> kernelsOf(const Config &c) {
   if (c.kernels == KernelSource::Torch)
     return {};
   std::vector<std::string> files = {"nn/activation.py"};
-  if (fusesLoss(c.model))
+  if (fusesLoss(c.model) && c.model.logitSoftcap == 0)
     files.push_back("nn/linear_loss.py");
   const auto add = [&](std::initializer_list<const char *> more) {
     files.insert(files.end(), more.begin(), more.end());
@@ -457,7 +467,7 @@ Plan planOf(const Config &c) {
   int64_t multiplied = m.tiedHead ? m.vocabulary * m.dim : 0;
   for (const ParameterPart &part : plan.parts) {
     plan.parameters += part.count;
-    if (part.name != "embedding" && part.name != "norms" &&
+    if (part.name != "embedding" && !part.name.starts_with("norms") &&
         part.name != "compression")
       multiplied += part.count;
   }

@@ -16,6 +16,9 @@ const std::vector<Choice> schedules = {
     choice("constant", LearningRateSchedule::Constant)};
 const std::vector<Choice> optimizers = {choice("adamw", OptimizerKind::AdamW),
                                         choice("muon", OptimizerKind::Muon)};
+const std::vector<Choice> orthogonalizations = {
+    choice("newton_schulz", Orthogonalization::NewtonSchulz),
+    choice("polar_express", Orthogonalization::PolarExpress)};
 
 } // namespace
 
@@ -76,10 +79,21 @@ std::vector<Setting> trainSettings() {
           "train.muon_momentum", MEMBER(muonMomentum),
           "share of the mean gradient that stays at a step (Nesterov)")
           .range(0, 0.999999),
+      SettingEntry::oneOf(
+          "train.muon_iterations", MEMBER(orthogonalization),
+          orthogonalizations,
+          "polynomials that make those updates orthogonal: five "
+          "times Newton-Schulz, or the five of Polar Express"),
       SettingEntry::of(
           "train.weight_decay", MEMBER(weightDecay),
           "on matrices but those of gates and compression, not on vectors")
           .range(0, 100),
+      SettingEntry::of("train.cautious_decay", MEMBER(cautiousDecay),
+                       "weight decay only where it has the sign of the update"),
+      SettingEntry::of("train.head_lr_factor", MEMBER(headRateFactor),
+                       "learning rate of an untied head, as a multiple of "
+                       "train.lr")
+          .range(0, 1000),
       SettingEntry::of("train.beta1", MEMBER(beta1), "AdamW")
           .range(0, 0.999999),
       SettingEntry::of("train.beta2", MEMBER(beta2), "AdamW")

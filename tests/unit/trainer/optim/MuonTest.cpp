@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 using namespace tessera;
 using namespace tessera::trainer;
@@ -40,24 +41,41 @@ Matrix turned(const Matrix &a) {
   return t;
 }
 
-/// (3.4445 + (-4.7750 + 2.0315 x x^T) x x^T) x, five times, without turning
-/// what has more rows than columns.
-Matrix newtonSchulz(Matrix x) {
+/// (a + (b + c x x^T) x x^T) x, five times, without turning what has more rows
+/// than columns; x is divided by its norm times `margin` first.
+Matrix iterated(Matrix x, const std::vector<std::array<double, 3>> &polynomials,
+                double margin) {
   double squares = 0;
   for (const auto &row : x)
     for (const double v : row)
       squares += v * v;
   for (auto &row : x)
     for (double &v : row)
-      v /= std::sqrt(squares);
-  for (int iteration = 0; iteration < 5; ++iteration) {
+      v /= std::sqrt(squares) * margin;
+  for (const auto &[a, b, c] : polynomials) {
     const Matrix gram = product(x, turned(x)), once = product(gram, x),
                  twice = product(gram, once);
     for (size_t i = 0; i < x.size(); ++i)
       for (size_t j = 0; j < x[0].size(); ++j)
-        x[i][j] = 3.4445 * x[i][j] - 4.7750 * once[i][j] + 2.0315 * twice[i][j];
+        x[i][j] = a * x[i][j] + b * once[i][j] + c * twice[i][j];
   }
   return x;
+}
+
+Matrix newtonSchulz(const Matrix &x) {
+  return iterated(x, std::vector(5, std::array{3.4445, -4.7750, 2.0315}), 1);
+}
+
+/// The polynomials of arXiv:2505.16932 for five iterations.
+Matrix polarExpress(const Matrix &x) {
+  return iterated(
+      x,
+      {{8.156554524902461, -22.48329292557795, 15.878769915207462},
+       {4.042929935166739, -2.808917465908714, 0.5000178451051316},
+       {3.8916678022926607, -2.772484153217685, 0.5060648178503393},
+       {3.285753657755655, -2.3681294933425376, 0.46449024233003106},
+       {2.3465413258596377, -1.7097828382687081, 0.42323551169305323}},
+      1.02);
 }
 
 Matrix matrixOf(const at::Tensor &t) {
@@ -87,10 +105,17 @@ Config muonConfig() {
   return c;
 }
 
+/// Polynomials and cautious weight decay.
+class MuonForms
+    : public testing::TestWithParam<std::pair<Orthogonalization, bool>> {};
+
 // Momentum, Nesterov, weight decay and the scale by the shape over three steps;
 // tall, wide and stacked matrices, each of a stack by itself.
-TEST(Muon, FollowsTheFormulaOfEachMatrix) {
-  const Config c = muonConfig();
+TEST_P(MuonForms, FollowTheFormulaOfEachMatrix) {
+  Config c = muonConfig();
+  std::tie(c.orthogonalization, c.cautiousDecay) = GetParam();
+  const bool polar = c.orthogonalization == Orthogonalization::PolarExpress;
+  int kept = 0;
   at::manual_seed(1);
   const auto parameter = [](const char *name, int64_t rows, int64_t columns) {
     return models::Parameter{
@@ -127,13 +152,16 @@ TEST(Muon, FollowsTheFormulaOfEachMatrix) {
     const double rate = 0.02 / step;
     for (const auto &[first, rows, i] : matrices) {
       const auto begin = ahead[i].begin() + long(first);
-      const Matrix update = newtonSchulz(Matrix(begin, begin + long(rows)));
+      const Matrix given(begin, begin + long(rows));
+      const Matrix update = polar ? polarExpress(given) : newtonSchulz(given);
       const double columns = double(update[0].size()),
                    scale = std::sqrt(std::max(1.0, double(rows) / columns));
       for (size_t r = 0; r < rows; ++r)
         for (size_t k = 0; k < update[0].size(); ++k) {
           double &w = weights[i][first + r][k];
-          w = w * (1 - rate * 0.1) - rate * scale * update[r][k];
+          const bool decays = !c.cautiousDecay || w * update[r][k] >= 0;
+          kept += !decays;
+          w = w * (1 - rate * (decays ? 0.1 : 0)) - rate * scale * update[r][k];
         }
     }
   }
@@ -143,7 +171,15 @@ TEST(Muon, FollowsTheFormulaOfEachMatrix) {
       for (size_t k = 0; k < got[r].size(); ++k)
         EXPECT_NEAR(got[r][k], weights[i][r][k], 2e-6) << all[i].name;
   }
+  EXPECT_EQ(kept > 100, c.cautiousDecay) << kept;
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MuonForms,
+    testing::Values(std::pair(Orthogonalization::NewtonSchulz, false),
+                    std::pair(Orthogonalization::NewtonSchulz, true),
+                    std::pair(Orthogonalization::PolarExpress, false),
+                    std::pair(Orthogonalization::PolarExpress, true)));
 
 // A step over several groups of matrices is the step of each parameter alone.
 TEST(Muon, GroupsDoNotMixParameters) {
@@ -173,7 +209,9 @@ TEST(Muon, SingularValuesEndNearOne) {
     for (const auto &[rows, columns] :
          {std::pair{24, 40}, std::pair{40, 24}, std::pair{32, 32}}) {
       const at::Tensor x = at::randn({rows, columns}) * 1e-3;
-      const at::Tensor made = orthogonalized({x}, type)[0].to(at::kDouble);
+      const at::Tensor made =
+          orthogonalized({x}, type, Orthogonalization::NewtonSchulz)[0].to(
+              at::kDouble);
       const at::Tensor values = at::linalg_svdvals(made);
       // The smallest values of a square matrix have not grown to the band yet.
       const int64_t from = rows == columns ? 4 : 0;
@@ -181,8 +219,28 @@ TEST(Muon, SingularValuesEndNearOne) {
       EXPECT_GT(sure.min().item<double>(), 0.6);
       EXPECT_LT(values.max().item<double>(), 1.3);
     }
-  const at::Tensor zeros = orthogonalized({at::zeros({3, 4})}, at::kFloat)[0];
+  const at::Tensor zeros = orthogonalized({at::zeros({3, 4})}, at::kFloat,
+                                          Orthogonalization::NewtonSchulz)[0];
   EXPECT_EQ(zeros.abs().sum().item<float>(), 0);
+}
+
+// Polar Express brings values of a thousandth of the norm near 1, where
+// Newton-Schulz does not.
+TEST(Muon, PolarExpressReachesSmallSingularValues) {
+  at::manual_seed(6);
+  const at::Tensor u = std::get<0>(at::linalg_qr(at::randn({16, 16}))),
+                   v = std::get<0>(at::linalg_qr(at::randn({24, 16})));
+  const at::Tensor values = at::logspace(-2.9, 0, 16);
+  const at::Tensor x = at::mm(u * values, v.t());
+  const auto smallest = [&](Orthogonalization method, at::ScalarType type) {
+    const at::Tensor got = at::linalg_svdvals(
+        orthogonalized({x}, type, method)[0].to(at::kDouble));
+    EXPECT_LT(got.max().item<double>(), 1.25);
+    return got.min().item<double>();
+  };
+  EXPECT_LT(smallest(Orthogonalization::NewtonSchulz, at::kFloat), 0.6);
+  EXPECT_GT(smallest(Orthogonalization::PolarExpress, at::kFloat), 0.6);
+  EXPECT_GT(smallest(Orthogonalization::PolarExpress, at::kBFloat16), 0.6);
 }
 
 // The group of a matrix does not change its bits.
@@ -192,11 +250,14 @@ TEST(Muon, MatricesOfAGroupAreIndependent) {
   for (const auto &[rows, columns] :
        {std::pair{24, 40}, std::pair{300, 20}, std::pair{1, 7}})
     all.push_back(at::randn({rows, columns}));
-  const std::vector<at::Tensor> together = orthogonalized(all, at::kFloat);
+  const auto made = [](const std::vector<at::Tensor> &matrices) {
+    return orthogonalized(matrices, at::kFloat,
+                          Orthogonalization::PolarExpress);
+  };
+  const std::vector<at::Tensor> together = made(all);
   for (size_t i = 0; i < all.size(); ++i)
-    EXPECT_TRUE(at::equal(together[i], orthogonalized({all[i]}, at::kFloat)[0]))
-        << i;
-  EXPECT_TRUE(orthogonalized({}, at::kFloat).empty());
+    EXPECT_TRUE(at::equal(together[i], made({all[i]})[0])) << i;
+  EXPECT_TRUE(made({}).empty());
 }
 
 // The blocks' matrices, and no other; the others' updates are AdamW's bits.

@@ -50,6 +50,52 @@ TEST(AdamW, FollowsTheFormulaAndDecaysMatricesOnly) {
   EXPECT_NEAR(parameters[1].value[2].item<double>(), value[1], 1e-6);
 }
 
+// arXiv:2510.12402: w <- w - rate (u + decay [u w >= 0] w), of matrices; u is
+// the update with corrected moments. The head has a rate times its factor.
+TEST(AdamW, CautiousDecayAndTheHeadsRateFollowTheFormula) {
+  Config c;
+  c.weightDecay = 0.5;
+  c.cautiousDecay = true;
+  c.headRateFactor = 3;
+  at::manual_seed(8);
+  std::vector<models::Parameter> parameters;
+  for (const char *name : {"embedding", "blocks.0.mlp.in", "head", "norm"}) {
+    const bool vector = std::string(name) == "norm";
+    parameters.push_back({name, at::randn(vector ? std::vector<int64_t>{70}
+                                                 : std::vector<int64_t>{9, 8})
+                                    .set_requires_grad(true)});
+  }
+  std::vector<at::Tensor> weights, firsts, seconds;
+  for (const auto &p : parameters) {
+    weights.push_back(p.value.detach().to(at::kDouble));
+    firsts.push_back(at::zeros_like(weights.back()));
+    seconds.push_back(at::zeros_like(weights.back()));
+  }
+  AdamW optimizer(parameters, c);
+  for (int step = 1; step <= 4; ++step) {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const at::Tensor g = at::randn(weights[i].sizes());
+      parameters[i].value.mutable_grad() = g;
+      firsts[i] = 0.9 * firsts[i] + 0.1 * g;
+      seconds[i] = 0.95 * seconds[i] + 0.05 * g.square();
+      const at::Tensor u =
+          firsts[i] / (1 - std::pow(0.9, step)) /
+          ((seconds[i] / (1 - std::pow(0.95, step))).sqrt() + 1e-8);
+      const bool head = parameters[i].name == "head";
+      const at::Tensor decayed =
+          weights[i] * (u * weights[i]).ge(0) *
+          (parameters[i].name == "norm" ? 0 : c.weightDecay);
+      weights[i] = weights[i] - 0.02 * step * (head ? 3 : 1) * (u + decayed);
+    }
+    optimizer.step(0.02 * step);
+  }
+  for (size_t i = 0; i < parameters.size(); ++i)
+    EXPECT_LT(
+        (parameters[i].value.detach() - weights[i]).abs().max().item<double>(),
+        3e-6)
+        << parameters[i].name;
+}
+
 // Gates and compression have matrices, too; a step without gradients moves
 // those that decay and no other.
 TEST(AdamW, DecaysNeitherGatesNorCompressionNorNorms) {

@@ -7,6 +7,7 @@
 #include "support/Error.h"
 #include "trainer/settings/Config.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -231,6 +232,26 @@ TEST(Plan, NamesTheKernelsOfTheLoss) {
 
 // A network for keys of 2 channels and one for values of 4, hidden widths of 4
 // and 8: every second token begins a block of 4.
+TEST(Plan, CountsTheNormsOfQueriesAndKeys) {
+  const auto count = [](std::vector<std::string> settings) {
+    settings.insert(settings.end(), m7c.begin(), m7c.end());
+    const Config c = parseConfig("", "x", settings);
+    return planOf(c);
+  };
+  EXPECT_EQ(count({"model.qk_norm=true"}).parameters - count({}).parameters,
+            12 * (64 + 64));
+  const Plan fused = count({"model.vocab_size=50257"}),
+             capped =
+                 count({"model.vocab_size=50257", "model.logit_softcap=15"});
+  const auto has = [](const Plan &plan) {
+    return std::find(plan.kernels.begin(), plan.kernels.end(),
+                     "nn/linear_loss.py") != plan.kernels.end();
+  };
+  EXPECT_TRUE(has(fused));
+  EXPECT_FALSE(has(capped));
+  EXPECT_LT(capped.activationBytes, 2 * fused.activationBytes);
+}
+
 TEST(Plan, CountsTheNetworkThatCompresses) {
   std::vector<std::string> settings = {"attention=nsa",
                                        "model.dim=4",

@@ -498,6 +498,15 @@ TEST(Settings, StepsToTraceAreTwoOfAList) {
     EXPECT_THROW(parseConfig(text, "x", {}), Error) << text;
 }
 
+TEST(Settings, ATiedHeadHasNoRateOfItself) {
+  EXPECT_TRUE(has(refusal("model: {tied_head: true}\n"
+                          "train: {head_lr_factor: 0.5}\n"),
+                  "model.tied_head makes the head the embedding"));
+  EXPECT_EQ(parseConfig("train: {head_lr_factor: 0.5}", "x", {}).headRateFactor,
+            0.5);
+  EXPECT_TRUE(has(refusal("model: {logit_softcap: -1}"), "logit_softcap"));
+}
+
 TEST(Settings, OurConfigsAreRead) {
   for (const char *name :
        {"quickstart", "sim_smoke", "dilated_window", "paper"})
