@@ -178,8 +178,8 @@ TEST_F(Train, MuonLearnsAndGoesOnBitForBit) {
 // until they do, in a run that is cut in two as well.
 TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {
   const std::vector<std::string> settings = {
-      "train.steps=120",        "train.lr=0.01",
-      "train.log_every=10",     "train.save_every=60",
+      "train.steps=60",         "train.lr=0.01",
+      "train.log_every=10",     "train.save_every=30",
       "runtime.precision=fp16", "train.loss_scale=16777216",
       "train.skip_budget=0"};
   expectFine(run("fp16", settings));
@@ -201,23 +201,23 @@ TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {
   }
   EXPECT_GE(scale, 16);
   const auto state =
-      nlohmann::json::parse(checkpoint("fp16", 120, "state.json"));
+      nlohmann::json::parse(checkpoint("fp16", 60, "state.json"));
   EXPECT_EQ(state["loss_scale"]["factor"], scale);
   EXPECT_EQ(state["loss_scale"]["overflows"], left.size());
   EXPECT_EQ(state["loss_scale"]["good_steps"],
-            120 - left.back()["step"].get<int>());
+            60 - left.back()["step"].get<int>());
 
   expectFine(run("cut", settings));
   namespace fs = std::filesystem;
   fs::remove(folder.path / "cut/metrics.json");
-  fs::remove_all(folder.path / "cut/ckpt/step_00000120");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000060");
   expectFine(run("cut", settings));
   for (const char *name : {"model.safetensors", "optimizer.safetensors"})
-    EXPECT_EQ(checkpoint("fp16", 120, name), checkpoint("cut", 120, name));
+    EXPECT_EQ(checkpoint("fp16", 60, name), checkpoint("cut", 60, name));
   EXPECT_EQ(overflows("cut"), left);
 
   // From the usual scale no update is left out.
-  const std::vector<std::string> usual = {"train.steps=120", "train.lr=0.01",
+  const std::vector<std::string> usual = {"train.steps=60", "train.lr=0.01",
                                           "train.log_every=10"};
   expectFine(run("fp32", usual));
   std::vector<std::string> half = usual;
