@@ -20,7 +20,7 @@ func.func @again(%x: tensor<128xf32, #row>) {
   tile.barrier scratch
   %y = tile.convert_layout %x {tile.scratch = 8 : i64, tile.scratch_bytes = 9 : i64} : tensor<128xf32, #row> -> tensor<128xf32, #row>
   tile.barrier scratch
-  %z = tile.convert_layout %x {tile.scratch = 8 : i64, tile.scratch_bytes = 9 : i64} : tensor<128xf32, #row> -> tensor<128xf32, #turned>
+  %z = tile.convert_layout %x {tile.scratch = 8 : i64, tile.scratch_bytes = 9 : i64, tile.scratch_of_warp} : tensor<128xf32, #row> -> tensor<128xf32, #turned>
   return
 }
 
