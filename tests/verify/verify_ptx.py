@@ -141,7 +141,7 @@ def table(rows, out):
 
 
 def known_rows(path):
-    """The rows that a table stands for, by digest; empty without the file. Each has the mean of its line's seconds."""
+    """The rows of a table, by digest; empty without the file. Each has the mean of its line's seconds."""
     rows = {}
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
         try:

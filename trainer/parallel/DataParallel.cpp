@@ -47,7 +47,7 @@ template <typename F>
 auto explained(const World &world, const char *what, const char *hint,
                const F &work) {
   const auto fail = [&](const std::string &why) {
-    // Gloo's advice concerns its own developers.
+    // Gloo's advice is for developers of Gloo.
     const std::string line = firstLine(why);
     throw Error(fmt::format("process {} of {}{} {}: {}", world.rank, world.size,
                             placeOf(world), what,
