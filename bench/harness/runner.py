@@ -35,9 +35,9 @@ BENCH = facts.ROOT / "bench"
 NAMES = {"attention": "attention", "codegen": "codegen.report", "cost_model": "cost_model", "cpu": "cpu.table", "host_time": "host_time",
          "loader": "loader", "memory": "memory", "neighbours": "neighbours",
          "padding": "padding", "patterns": "patterns", "predicted": "predicted", "predicted_step": "predicted_step",
-          "python_launch": "python_launch", "quickstart": "quickstart", "recipe": "recipe", "replay_rates": "replay_rates",
-          "scale": "scale", "sectors": "sectors", "selected": "selected",
-          "selected_cpu": "selected_cpu", "selected_keys": "selected_keys", "simulator_speed": "simulator_speed", "spills": "spills",
+         "python_launch": "python_launch", "quickstart": "quickstart", "recipe": "recipe", "replay_rates": "replay_rates",
+         "scale": "scale", "sectors": "sectors", "selected": "selected",
+         "selected_cpu": "selected_cpu", "selected_keys": "selected_keys", "simulator_speed": "simulator_speed", "spills": "spills",
          "sweep": "sweep", "telemetry": "telemetry", "tokenizer": "tokenizer", "tune_truth": "tune_truth",
          "tuned_training": "tuned_training"}
 EXPECTED = (RuntimeError, OSError, ImportError, StopIteration, ArithmeticError, KeyError, ValueError, AssertionError)

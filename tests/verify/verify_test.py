@@ -148,6 +148,9 @@ def test_a_run_continues_from_a_table(tmp_path):
     assert known[name]["fault"]["line"] == fault["line"]
     assert len(verify_ptx.work({"new": found["d"]}, known, False)) == 1
     assert verify_ptx.known_rows(tmp_path / "missing.jsonl") == {}
+    # The seconds of a line are those of all its launches; each gets the mean.
+    verify_ptx.table([dict(row("race_free", seconds=number), digest=str(number)) for number in (2, 4)], tmp_path / "two.jsonl")
+    assert [one["seconds"] for one in verify_ptx.known_rows(tmp_path / "two.jsonl").values()] == [3, 3]
 
 
 @pytest.mark.parametrize("text", ['{"digest": "d"}', "rope: race_free", "[1]"])

@@ -286,4 +286,12 @@ TEST(File, LocksExclude) {
   }
   EXPECT_TRUE(
       FileLock::acquireWithin(std::chrono::milliseconds(1), path)->locked());
+  std::optional<FileLock> held = FileLock::acquire(path);
+  std::thread owner([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    held.reset();
+  });
+  auto waited = FileLock::acquireWithin(std::chrono::seconds(60), path);
+  owner.join();
+  EXPECT_TRUE(waited && waited->locked());
 }
