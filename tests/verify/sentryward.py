@@ -49,6 +49,13 @@ def parameters(ptx, kernel):
     return [line.split(".param .")[1].split()[0] for line in head.splitlines() if ".param ." in line]
 
 
+def pointers(ptx, kernel):
+    """Whether each of the kernel's parameters is declared as a pointer, in order."""
+    head = ptx[ptx.index(f".entry {kernel}("):]
+    head = head[head.index("("):head.index(")")]
+    return [".ptr" in line for line in head.splitlines() if ".param ." in line]
+
+
 def scalar(number, value, type_):
     """A number that the launch passes, as an argument; `value`: its bits."""
     size = SIZES[type_]
@@ -71,11 +78,13 @@ def integers(launch, address):
 
 def description(launch, blocks=2):
     """The launch as sentryward's input. Numbers and integer tensors that the kernel reads have the values of the launch. Other pointers
-    stay symbolic, each to a separate object. At most `blocks` programs on each axis of the grid, since the time grows with their number."""
+    stay symbolic, each to a separate object, also a null pointer, of which the verifier accepts no value. The grid has at most `blocks`
+    programs on each axis, since the time grows with their number."""
     inside = [(address, address + size) for _, address, size, _ in launch["ranges"]]
     arguments, arrays = [], []
-    for number, (value, type_) in enumerate(zip(launch["values"], parameters(launch["ptx"], launch["kernel"]))):
-        if not any(first <= value < end for first, end in inside):
+    kinds = zip(launch["values"], parameters(launch["ptx"], launch["kernel"]), pointers(launch["ptx"], launch["kernel"]))
+    for number, (value, type_, pointer) in enumerate(kinds):
+        if not pointer and not any(first <= value < end for first, end in inside):
             arguments.append(scalar(number, value, type_))
         elif known := integers(launch, value):
             arrays.append(dict(parameter=number, element_type=known[0], shapes=[known[1]]))
