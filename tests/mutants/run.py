@@ -1,7 +1,7 @@
 # tests/mutants/run.py - plants one-line faults in our sources: does a test of `make test` go red?
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [seed=1] [n=150] [component=NAME[,NAME...]] [commit=HEAD] [results=FILE] [jobs=N] [prefix=COMMAND] [again=1] [stages=N] [list=1] [report=1]
+"""run.py [seed=1] [n=150] [component=NAME[,NAME...]] [commit=HEAD] [results=FILE] [jobs=N] [prefix=COMMAND] [again=1] [stages=N] [unity=1] [list=1] [report=1]
 
 Sources are mutated in a scratch worktree, build/mutants/tree of the repository, never in yours; it is built and tested there with
 everything outside of it and of a temporary folder mounted read-only. Each mutant: one line of one source, the affected targets
@@ -12,6 +12,7 @@ results (default build/mutants/seed-S.jsonl): a line of JSON for each draw, appe
 one of the same seed, component and commit. report=1 prints what is in the file and runs nothing. Exit status 1 below 90 %.
 again=1 plants the survivors in the file once more, in the sources and with the tests of `commit`, and appends what became of them.
 stages=N asks the first N stages of a component alone: what they do not kill counts as a survivor.
+unity=1 compiles several sources at once, as build/release does, so that ccache has the unchanged objects of that build.
 prefix: what to put before each build and test command, such as "nice -n 10"."""
 import collections
 import contextlib
@@ -325,7 +326,7 @@ def machine():
 
 
 def settings_of(arguments):
-    known = dict(seed="1", n="150", component="", commit="HEAD", results="", jobs="1", prefix="", again="", stages="", list="", report="")
+    known = dict(seed="1", n="150", component="", commit="HEAD", results="", jobs="1", prefix="", again="", stages="", unity="", list="", report="")
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if name not in known or not equals:
@@ -369,7 +370,7 @@ def main():
             print(f"{c.name} {path}:{fault.line}: {fault.operator}\n-{fault.before}\n+{fault.after}")
         return 0
 
-    scratch = Scratch(commit, given["prefix"], int(given["jobs"]), alone=not given["again"] and alone_in(chosen))
+    scratch = Scratch(commit, given["prefix"], int(given["jobs"]), alone=not given["again"] and not given["unity"] and alone_in(chosen))
     stages = int(given["stages"]) if given["stages"] else None
     scratch.prepare()
     origin = dict(seed=seed, commit=commit, date=datetime.date.today().isoformat(), machine=machine(),
