@@ -13,6 +13,21 @@ using language::Value;
 using runtime::Configuration;
 using runtime::launchDevice;
 
+language::Actual runtime::toActual(const Arg &arg) {
+  return std::visit(
+      [](const auto &held) -> language::Actual {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, Pointer>)
+          return language::PointerValue{
+              dtypeName(held.type), reinterpret_cast<uintptr_t>(held.address)};
+        else if constexpr (std::is_same_v<T, std::nullptr_t>)
+          return language::Value();
+        else
+          return language::Value(held);
+      },
+      arg);
+}
+
 // Returns a constexpr of CUDA C++ as the definition -DNAME=text.
 static language::Argument definition(const std::string &name,
                                      const Value &value) {

@@ -1,8 +1,10 @@
-// runtime/launch/LaunchKey.cpp - what tells launches apart that need different
-// code.
+// runtime/launch/LaunchKey.cpp - the contents of a launch key (beginKey) and
+// their encoding.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LaunchKey.h"
+
+#include "runtime/launch/KernelState.h"
 
 #include <bit>
 #include <cassert>
@@ -116,6 +118,11 @@ void LaunchKey::addValues(std::span<const Arg> args) {
       add(*flag);
 }
 
+void addConstexprs(LaunchKey &key, const Constexprs &constexprs) {
+  for (const auto &[name, value] : constexprs)
+    key.addConstexpr(name, value);
+}
+
 uint64_t hashOf(LaunchKey::View key) {
   // Two independent chains of multiplications; the constants of wyhash.
   constexpr uint64_t k0 = 0xa0761d6478bd642f, k1 = 0xe7037ed1a0b428db;
@@ -131,3 +138,36 @@ uint64_t hashOf(LaunchKey::View key) {
 }
 
 } // namespace tessera::runtime
+
+namespace tessera {
+
+void Kernel::State::beginKey(runtime::LaunchKey &key,
+                             const runtime::LaunchDevice &device,
+                             std::span<const Arg> args,
+                             const LaunchOptions &options, bool values) const {
+  if (args.size() != parameters.size())
+    checkCount(args.size());
+  const auto &[numWarps, numStages, handle, stream, wideGrid, sequence, tuned] =
+      options;
+  // The key contains the device instead of the handle. Code does not depend on
+  // the stream.
+  static_cast<void>(handle), static_cast<void>(stream);
+  // These only affect the configuration's tag.
+  static_cast<void>(sequence), static_cast<void>(tuned);
+  const uint64_t tag = runtime::configurationTag(device, options);
+  key.add(uint64_t(device.number) << 32 | uint64_t(tag != 0) << 4 |
+          uint64_t(wideGrid && !device.isCpu()) << 3 | uint64_t(values) << 2 |
+          uint64_t(numWarps.has_value()) << 1 |
+          uint64_t(numStages.has_value()));
+  if (numWarps)
+    key.add(uint64_t(*numWarps));
+  if (numStages)
+    key.add(uint64_t(*numStages));
+  if (tag)
+    key.add(tag);
+  key.addClasses(args, unspecialized.get());
+  if (values)
+    key.addValues(args);
+}
+
+} // namespace tessera

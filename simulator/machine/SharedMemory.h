@@ -65,12 +65,4 @@ private:
   std::vector<uint8_t> poison;
 };
 
-// Returns the number of passes of a warp's access of `bytes` per lane. In one
-// pass each of 32 banks serves one 4-byte word. 8-byte accesses are split into
-// halves of a warp, 16-byte accesses into quarters.
-uint32_t bankWays(const uint32_t *address, uint32_t bytes, uint32_t mask);
-// Returns the minimum number of passes of an access of this width by these
-// lanes, for any addresses. Passes of bankWays() above it are bank conflicts.
-uint32_t leastBankWays(uint32_t bytes, uint32_t mask);
-
 } // namespace tessera::sim

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/ops/Access.h"
 
+#include "simulator/machine/BankConflicts.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -4,6 +4,7 @@
 #include "simulator/ops/Access.h"
 
 #include "simulator/arith/Mma.h"
+#include "simulator/machine/BankConflicts.h"
 #include "simulator/machine/Lanes.h"
 #include "simulator/machine/Select.h"
 

@@ -5,7 +5,7 @@
 #include "tests/unit/simulator/machine/Fixture.h"
 
 #include "simulator/Estimate.h"
-#include "simulator/machine/SharedMemory.h"
+#include "simulator/machine/BankConflicts.h"
 
 namespace tessera::sim {
 namespace {
