@@ -100,16 +100,16 @@ def PipelineLoopsPass : GpuPass<"tessera-pipeline-loops"> {
   let summary = "Copy operands of dots to shared memory iterations ahead";
   let description = [{
     A loop that loads an operand of a dot waits for memory in each iteration.
-    Instead the tile of a later iteration is copied in the background while this
-    one computes. Of loops with two stages or more and nothing that keeps their
-    loads behind it: `num-stages` - 1 buffers a load, with two stages two, or one
-    where two would take more than `shared-bytes` and the dots can be split in
-    those before and those behind a wait.
+    The pass copies the tile of a later iteration in the background while the
+    current one computes. It changes loops with at least two stages and without
+    a barrier or acquire. Each load gets `num-stages` - 1 buffers, but two
+    buffers with two stages. If two buffers exceed `shared-bytes`, the pass
+    splits a loop with two stages and may use one buffer.
   }];
   let options = [
     Option<"numStages", "num-stages", "int", "3", "num_stages of Triton: 2 and 3 copy one iteration ahead, n > 3 copies n - 2">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
-           "bytes that the double buffers of two stages may take; above it the pass splits the loop">,
+           "shared memory of a block with which 16 warps fit on an SM: if two buffers for each load exceed it, the pass splits a loop with two stages">,
     Option<"constantInputs", "constant-inputs", "bool", "false",
            "promise that no other program writes to arguments that the kernel only reads: their loads may move above barriers and acquiring accesses">];
   let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::arith::ArithDialect",

@@ -15,9 +15,11 @@
 //                                           .. dot k ..
 //
 // Two or three stages have two buffers and copy one iteration ahead; n > 3
-// stages have n - 1 buffers and copy n - 2 iterations ahead. A branch skips the
-// copies of iterations that do not exist; if the loop carries values of the
-// address, their masks do.
+// stages have n - 1 buffers and copy n - 2 iterations ahead. A loop with two
+// stages that needs too much shared memory is split (splitLoads()); its tiles
+// then may have one buffer. A branch skips copies past the last iteration. If
+// addresses depend on loop-carried values, false masks disable these copies
+// instead.
 //
 // The pass clones the operations that compute the address, with the
 // loop-carried values of the later iteration. A cloned operation may be a load,
@@ -84,8 +86,8 @@ struct AddressSlice {
   llvm::SetVector<mlir::Operation *> operations;
   /// Numbers of the loop-carried values that `operations` need.
   llvm::SetVector<unsigned> carried;
-  /// Arguments that the loads and the slice read, with those that `scope`
-  /// writes.
+  /// Pairs of an argument that the loads or the slice read and one that `scope`
+  /// writes. Copying ahead reorders such a read and write.
   ArgumentPairs disjoint;
 };
 

@@ -39,10 +39,12 @@ struct Group {
   SmallVector<Value> memories = {};
 };
 
-// Rewrites one loop (diagram: Pipeline.h). It copies the tiles of `ahead`
-// `distance` iterations before their use. It copies the tiles of `late` at the
-// start of the iteration that uses them, and waits for them at `cut`. If
-// `ahead` has one buffer, the copies for the next iteration start at `cut`:
+// Rewrites one loop (diagram: Pipeline.h). The new loop copies each tile of
+// `ahead` `distance` iterations before the iteration that uses it. A split loop
+// also has a group `late`: it copies these tiles at the start of the iteration
+// that uses them, and waits for them before the operation `cut`. If `ahead` has
+// one buffer, the copies for the next iteration start at `cut`, after the last
+// use of the buffer:
 //
 //     for i:                    copy k(0)
 //       k = load; v = load      for i:
@@ -82,7 +84,7 @@ private:
   void allocate() {
     barrierInCopies = llvm::any_of(ahead.slice.operations, mayHaveScratch);
     if (!barrierInCopies)
-      beforeFirstCopy();
+      barrierBeforeFirstCopy();
     for (Group *group : {&ahead, &late})
       for (const StagedLoad &staged : group->loads) {
         auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
@@ -97,9 +99,9 @@ private:
       }
   }
 
-  // Threads may still read the memory of the buffers: another buffer may have
-  // used it, or an earlier iteration of a loop around this one.
-  void beforeFirstCopy() { barrier(); }
+  // Another buffer may have used this memory, or an outer loop may run this
+  // loop again. Other threads may still read it.
+  void barrierBeforeFirstCopy() { barrier(); }
 
   void barrier() {
     tile::BarrierOp::create(b, loc)->setAttr(kPipelineAttr, b.getUnitAttr());
@@ -143,8 +145,9 @@ private:
     return guard;
   }
 
-  // Starts the copies of one iteration if `inside` is true. `map` holds the
-  // iteration's induction variable and carried values. Returns the carried
+  // Starts the copies of one iteration and appends their group to `groups`. If
+  // `inside` is false, a branch or the masks disable the copies. `map` holds
+  // the iteration's induction variable and carried values. Returns the carried
   // values of the next iteration, then the values of `kept`.
   SmallVector<Value> copyTiles(IRMapping &map, Value inside, Value slot) {
     groups.push_back(commit(ahead.slice.carried.empty()
@@ -191,7 +194,8 @@ private:
 
   // Finds loaded scalars from which the next iteration's addresses are computed
   // and that the body also uses elsewhere. The loop carries them, so that each
-  // is loaded once. It does not carry tensors: they would take registers.
+  // is loaded once. It does not carry tensors: they would take registers. Only
+  // for distance 1: then the loaded value is that of the next iteration.
   void keepLoads() {
     if (distance != 1)
       return;
@@ -246,7 +250,7 @@ private:
       read.erase();
     }
     if (std::exchange(barrierInCopies, false))
-      beforeFirstCopy();
+      barrierBeforeFirstCopy();
     SmallVector<Value> copies;
     for (auto [staged, memory] : llvm::zip(group.loads, group.memories)) {
       tile::LoadOp load = staged.load;
@@ -418,8 +422,9 @@ private:
     }
   }
 
-  // Replaces the load by reads of `buffer`, one for each layout conversion. The
-  // reads are before `place`, or where the old operations were if it is null.
+  // Replaces the load by reads of `buffer`, one for each layout conversion.
+  // Inserts the reads before `place`; if it is null, before the operations that
+  // they replace.
   void useBuffer(const StagedLoad &staged, Value buffer, Operation *place) {
     tile::LoadOp load = staged.load;
     read(load.getResult(), buffer, load, place);
@@ -465,9 +470,9 @@ private:
   int distance;
   OpBuilder b;
   Location loc;
-  // The first barrier comes after the address slice if an operation of it uses
-  // scratch: scratch may overlap the buffers, which are live only from the
-  // first copy on.
+  // Scratch memory of the address slice may overlap the buffers. If the slice
+  // uses scratch, the barrier is therefore placed after the slice and before
+  // the first copy.
   bool barrierInCopies = false;
   SmallVector<tile::LoadOp> kept; // the loop carries their results
   // Values that the next copy needs: carried values of the address, then the
@@ -494,6 +499,10 @@ struct PipelineLoopsPass
     // Collects all loops first, because keepsLoadsBehind() would take barriers
     // of this pass for barriers of the author. The second element is the
     // operation in which no write may touch the memory that is copied ahead.
+    // A barrier or an acquiring access keeps the loads after it, because other
+    // programs may have written their memory. With `constantInputs`, the kernel
+    // promises that nothing else writes its inputs (hint constant_inputs): then
+    // only writes of the function matter.
     SmallVector<std::pair<scf::ForOp, Operation *>> loops;
     getOperation().walk([&](scf::ForOp loop) {
       if (!keepsLoadsBehind(loop))
@@ -504,6 +513,8 @@ struct PipelineLoopsPass
         notPipelined(
             loop, "a barrier or an acquiring access keeps the loads after it");
     });
+    // Argument pairs whose read and write were reordered. A launch fails if
+    // they overlap.
     ArgumentPairs disjoint;
     for (auto [loop, scope] : loops) {
       int stages = numStages;
@@ -525,6 +536,8 @@ struct PipelineLoopsPass
         continue;
       }
       disjoint.insert(slice->disjoint.begin(), slice->disjoint.end());
+      // With at most `sharedBytes` of shared memory per block, 16 warps fit on
+      // an SM (sharedFor16Warps() in PassList.cpp).
       auto split = stages == 2 && 2 * bytesOf(loads) > sharedBytes
                        ? splitLoads(loop, loads)
                        : std::nullopt;
