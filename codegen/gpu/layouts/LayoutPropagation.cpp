@@ -1,4 +1,5 @@
-// codegen/gpu/layouts/LayoutPropagation.cpp - a layout for each tensor.
+// codegen/gpu/layouts/LayoutPropagation.cpp - assigns layouts to the tensors
+// that are not rematerialized.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/LayoutPropagation.h"
@@ -29,10 +30,10 @@ LayoutPropagation::LayoutPropagation(func::FuncOp function,
                                      const Anchors &anchors, int numWarps)
     : function(function), given(anchors), numWarps(numWarps) {
   findRematerializable();
-  usedWarps.assign(llvm::Log2_32(uint32_t(numWarps)), false);
+  usedWarpBits.assign(llvm::Log2_32(uint32_t(numWarps)), false);
   auto use = [&](tile::LinearAttr layout) {
-    for (auto [column, isUsed] : llvm::zip(layout.getWarps(), usedWarps))
-      isUsed |= column != 0;
+    for (auto [basis, isUsed] : llvm::zip(layout.getWarps(), usedWarpBits))
+      isUsed |= basis != 0;
   };
   for (auto &[op, layout] : given.access)
     if (!isSmallAccess(op))
@@ -41,10 +42,13 @@ LayoutPropagation::LayoutPropagation(func::FuncOp function,
     use(dot.acc);
   Region &body = function.getFunctionBody();
   for (bool changed = true; changed;) {
-    // Order of precedence for elementwise operations: the layout of a `strong`
-    // operand, then that of the first operand once all but broadcasts have one,
-    // then that of the first operand that has one, then one that a user wants,
-    // then any. forward() has the rules of other operations.
+    // An elementwise result takes the first of these layouts that exists:
+    //   1. the layout of a `strong` operand
+    //   2. if all operands except broadcasts have a layout, that of the first
+    //   3. the layout of the first operand that has one (`eager`)
+    //   4. a layout that a user wants (backward())
+    //   5. a layout that decideOne() chooses
+    // forward() has the rules of other operations.
     eager = false;
     while (forward(body))
       ;
@@ -76,15 +80,15 @@ bool LayoutPropagation::isSmallAccess(Operation *op) const {
 }
 
 tile::LinearAttr LayoutPropagation::ownLayout(Operation *op) {
-  tile::LinearAttr layout = given.access.lookup(op);
-  SmallVector<layout::Word> registers(layout.getRegisters()), warps;
-  for (auto [column, isUsed] : llvm::zip(layout.getWarps(), usedWarps)) {
-    warps.push_back(isUsed ? column : 0);
-    if (!isUsed && column)
-      registers.push_back(column);
+  tile::LinearAttr anchor = given.access.lookup(op);
+  SmallVector<layout::Word> registers(anchor.getRegisters()), warps;
+  for (auto [basis, isUsed] : llvm::zip(anchor.getWarps(), usedWarpBits)) {
+    warps.push_back(isUsed ? basis : 0);
+    if (!isUsed && basis)
+      registers.push_back(basis);
   }
-  return tile::LinearAttr::get(layout.getContext(), layout.getShape(),
-                               registers, layout.getLanes(), warps);
+  return tile::LinearAttr::get(anchor.getContext(), anchor.getShape(),
+                               registers, anchor.getLanes(), warps);
 }
 
 static bool feedsLoads(Value value);
@@ -108,15 +112,14 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
     Traffic count = trafficOf(each.layout(), pattern);
     // Unused warps issue no loads: tessera-trim-warps removes them.
     if (!pattern.isStore) {
-      count.requests >>= llvm::count(usedWarps, false);
-      count.sectors >>= llvm::count(usedWarps, false);
+      count.requests >>= llvm::count(usedWarpBits, false);
+      count.sectors >>= llvm::count(usedWarpBits, false);
     }
     return count;
   };
   Traffic here = traffic(layout), alone = traffic(own);
-  // If the stride is unknown, patternOf() assumes 1, so `sectors` is an
-  // estimate. Requests then count too: with fewer requests, more elements of
-  // one request may share a sector.
+  // If the stride is unknown, the sector count is an estimate that assumes
+  // stride 1. Then also require that `layout` needs no more requests.
   bool isKnown = strideAlong(op->getOperand(0), axis).has_value();
   if (here.sectors <= alone.sectors &&
       (isKnown || here.requests <= alone.requests))
@@ -133,12 +136,12 @@ bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
   if (pattern.isStore &&
       hasDot(loop)) // The conversion is small compared with the dot.
     return true;
-  // Another load's address or mask is computed from this value, often in the
-  // next iteration (tessera-pipeline-loops). A conversion would delay that
-  // load.
+  // If another load's address or mask depends on this value, a conversion would
+  // delay that load. The pipeliner often computes that address one iteration
+  // ahead.
   if (!pattern.isStore && feedsLoads(op->getResult(0)))
     return false;
-  int64_t warps = int64_t(1) << llvm::count(usedWarps, true);
+  int64_t warps = int64_t(1) << llvm::count(usedWarpBits, true);
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   return type.getNumElements() >= int64_t(numWarps) * layout::lanesPerWarp ||
          here.requests >= 4 * alone.requests ||
@@ -151,10 +154,10 @@ tile::LinearAttr LayoutPropagation::access(Operation *op) const {
   return accesses.lookup(op);
 }
 
-// Returns the argument of a loop's body for a result of the loop, and the
-// result for the argument; null for any other value. For scf.while, the
-// argument is one of the `after` region. The two hold one carried value and so
-// must have the same layout.
+// Maps a loop result to the body argument that carries it, and the argument to
+// the result; returns null for any other value. For scf.while, the argument is
+// one of the `after` region. The two hold one carried value and so must have
+// the same layout.
 static Value carriedTwin(Value value) {
   if (auto result = dyn_cast<OpResult>(value)) {
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
@@ -199,8 +202,10 @@ bool LayoutPropagation::propagate(Value to, Value from) {
 // Rematerializable values
 //===----------------------------------------------------------------------===//
 
-// True if an operation may be executed once per layout. Operations of the math
-// dialect and float division are too expensive for this.
+// True if an operation may be duplicated, once for each layout. Operations of
+// the math dialect and float division are too expensive for this. Integer
+// division is allowed, because many addresses and masks contain it. ub.poison
+// is compared by name, which needs no header of its dialect.
 bool LayoutPropagation::canRematerialize(Operation *op) const {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
@@ -342,8 +347,9 @@ bool LayoutPropagation::forward(Operation *op) {
   if (tensorOfPointers(op)) {
     if (!isSmallAccess(op))
       return set(result, given.access.lookup(op), false);
-    // A small atomic uses the layout of its first data operand; for a
-    // compare-and-swap this is the expected value.
+    // A small load takes its layout from its users (backward()). A small atomic
+    // takes that of operand 1: the value of a read-modify-write, or the
+    // expected value of a compare-and-swap.
     return isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op) &&
            propagate(result, op->getOperand(1));
   }
@@ -387,7 +393,7 @@ bool LayoutPropagation::forward(Operation *op) {
     std::optional<LinearLayout> layout = resultLayout(op, from.layout());
     if (auto shares = sharedResult(op, from.layout()))
       layout = shares;
-    if (!layout) // a split: its halves are in different lanes
+    if (!layout) // `op` is a split whose halves are in different lanes
       layout = plain(tile::shapeOf(result.getType())).layout();
     bool changed = false;
     for (Value each : op->getResults())
@@ -449,8 +455,8 @@ tile::LinearAttr LayoutPropagation::wantedBy(OpOperand &use) {
   return layout ? attr(*layout) : tile::LinearAttr();
 }
 
-// True for a small load in an scf.for, and for elementwise operations on such
-// loads.
+// True if `value` is the result of a small load in an scf.for, or of
+// elementwise operations on such results and rematerializable values.
 bool LayoutPropagation::isSmallInLoop(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || !op->getParentOfType<scf::ForOp>() || op->getNumResults() != 1)
@@ -513,11 +519,11 @@ bool LayoutPropagation::backward(Value value) {
       bestStrong = isStrong;
     }
   }
-  // In the layout of an accumulator, each lane holds many elements of a vector,
-  // which other lanes replicate. In a loop, the plain layout avoids this: each
-  // lane loads one element, and a conversion distributes them. If the operands
-  // of loads are computed from the vector, the conversion would delay these
-  // loads (tessera-pipeline-loops).
+  // The layout that a dot's result implies for a vector gives each lane many
+  // elements, and other lanes hold the same elements. A small load in a loop
+  // instead uses the plain layout: each lane loads one element, and a
+  // conversion distributes them. This does not apply if operands of other loads
+  // are computed from the vector, because the conversion would delay them.
   if (best && bestStrong && int64_t(1) << best.getRegisters().size() >= 8 &&
       tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value) &&
       !feedsLoads(value)) {
@@ -547,20 +553,21 @@ bool LayoutPropagation::backward(Region &region) {
   return changed;
 }
 
-// Assigns one layout where propagation determines none. The largest access
-// without a layout gets its layout in anchors(). Without such an access,
-// another value gets a layout.
+// Assigns a layout to one access or value for which propagation determined
+// none. The largest access without a layout gets its layout in anchors(). If
+// all accesses have one, the first value without a layout gets one, or an
+// operand from whose layout that of the value follows.
 bool LayoutPropagation::decideOne(Region &region) {
-  Operation *access = nullptr;
+  Operation *largest = nullptr;
   Value open;
   int64_t most = 0;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (tensorOfPointers(op) && !this->access(op)) {
+    if (tensorOfPointers(op) && !access(op)) {
       int64_t size =
           cast<RankedTensorType>(op->getOperand(0).getType()).getNumElements();
       if (size > most) {
         most = size;
-        access = op;
+        largest = op;
       }
     }
     auto look = [&](Value value) {
@@ -575,11 +582,11 @@ bool LayoutPropagation::decideOne(Region &region) {
         for (Value argument : block.getArguments())
           look(argument);
   });
-  if (access) {
-    tile::LinearAttr layout = given.access.lookup(access);
-    if (access->getNumResults())
-      return set(access->getResult(0), layout, false);
-    accesses[access] = layout;
+  if (largest) {
+    tile::LinearAttr layout = given.access.lookup(largest);
+    if (largest->getNumResults())
+      return set(largest->getResult(0), layout, false);
+    accesses[largest] = layout;
     return true;
   }
   if (!open)

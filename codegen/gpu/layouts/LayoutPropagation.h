@@ -1,4 +1,5 @@
-// codegen/gpu/layouts/LayoutPropagation.h - a layout for each tensor.
+// codegen/gpu/layouts/LayoutPropagation.h - assigns layouts to the tensors that
+// are not rematerialized.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -109,7 +110,7 @@ private:
   bool backward(mlir::Value value);
   bool isSmallInLoop(mlir::Value value) const;
   bool decideOne(mlir::Region &region);
-  bool set(mlir::Value value, tile::LinearAttr layout, bool strong);
+  bool set(mlir::Value value, tile::LinearAttr layout, bool isStrong);
   bool propagate(mlir::Value to, mlir::Value from);
   tile::LinearAttr wantedBy(mlir::OpOperand &use);
   tile::LinearAttr attr(const layout::LinearLayout &layout) const;
@@ -128,7 +129,7 @@ private:
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> accesses, combined;
   std::map<std::vector<int64_t>, tile::LinearAttr> plains;
   /// Per bit of the warp number: true if a large access or a dot uses it.
-  llvm::SmallVector<bool> usedWarps;
+  llvm::SmallVector<bool> usedWarpBits;
 };
 
 /// Attribute of a load, store or atomic (a layout) and of a dot (an array: a,
