@@ -27,18 +27,18 @@ namespace {
 
 /// The measurements of a step on the host: the losses of its micro-batches, the
 /// norm of the gradient times the loss scale, and sums of statistics (fp64; may
-/// be empty). One device-to-host copy transfers all. It is the only copy of a
-/// step, unless processes exchange data through the host. `shares` are each
-/// micro-batch's targets divided by its tokens.
+/// be empty). One device-to-host copy transfers all. This is the only
+/// device-to-host copy in a step, unless processes exchange data through the
+/// host. `shares` are each micro-batch's targets divided by its tokens.
 struct StepFigures {
   StepFigures(const std::vector<at::Tensor> &losses,
               const std::vector<double> &shares, const at::Tensor &norm,
-              const models::Statistics &gates) {
+              const models::Statistics &statistics) {
     const at::NoGradGuard noGrad;
     const int64_t count = int64_t(losses.size());
     std::vector<at::Tensor> parts = {at::stack(losses).to(at::kDouble),
                                      norm.view(1)};
-    if (const at::Tensor sums = gates.sums(); sums.defined())
+    if (const at::Tensor sums = statistics.sums(); sums.defined())
       parts.push_back(sums);
     all = at::cat(parts).cpu();
     const double *data = all.const_data_ptr<double>();
@@ -48,13 +48,13 @@ struct StepFigures {
     }
     targetShare /= double(count); // 1 where every token has a target
     scaledNorm = data[count];
-    statistics = all.slice(0, count + 1);
+    statisticSums = all.slice(0, count + 1);
   }
 
   double loss = 0;        ///< Sum over the targets, divided by the tokens.
   double targetShare = 0; ///< Targets divided by tokens.
   double scaledNorm = 0;
-  at::Tensor statistics;
+  at::Tensor statisticSums; ///< Input of models::Statistics::values().
 
 private:
   at::Tensor all;
@@ -131,8 +131,9 @@ void Run::takeStep() {
       number % config.logEvery == 0 || number == 1 || number >= config.steps;
   models::Statistics statistics;
   std::vector<at::Tensor> losses;
-  // Gradients are first divided by the number of tokens. clip() below makes
-  // them a mean over targets, once the targets of all processes are known.
+  // The number of targets of all processes is known only after the exchange.
+  // Until then, gradients are sums over targets divided by the number of
+  // tokens; clip() below makes them means over targets.
   std::vector<double> targetShares;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     clock.enter(Stage::Data);
@@ -154,23 +155,23 @@ void Run::takeStep() {
   clock.enter(Stage::Exchange);
   exchange.finish();
   clock.enter(Stage::Update);
-  const StepFigures read(losses, targetShares, optimizer.norm(), statistics);
+  const StepFigures figures(losses, targetShares, optimizer.norm(), statistics);
   clock.enter(Stage::Exchange);
-  const auto [loss, targetShare] = shareLoss(read.loss, read.targetShare);
+  const auto [loss, targetShare] = shareLoss(figures.loss, figures.targetShare);
   clock.enter(Stage::Update);
   const double norm =
-      optimizer.clip(read.scaledNorm, scale.factor * targetShare);
+      optimizer.clip(figures.scaledNorm, scale.factor * targetShare);
   const double rate = learningRate(config, progress.step);
-  const bool tooLarge = overflowed(config, progress.scale, loss, norm);
+  const bool tooLarge = adaptLossScale(config, progress.scale, loss, norm);
   const std::string fault = tooLarge
                                 ? ""
-                                : judgeUpdate(config, progress.updates,
-                                              progress.step + 1, loss, norm);
+                                : recordAndJudge(config, progress.updates,
+                                                 progress.step + 1, loss, norm);
   suspect = !tooLarge && (!std::isfinite(loss) || !std::isfinite(norm));
   if (!suspect && !tooLarge)
     lastFinite = number;
   if (tooLarge)
-    overflow(scale.factor);
+    logOverflow(scale.factor);
   else if (fault.empty())
     update(rate, clock);
   else
@@ -187,19 +188,20 @@ void Run::takeStep() {
   if (tooLarge || !fault.empty())
     return;
   clock.enter(Stage::Other);
-  auto figures = statistics.values(read.statistics);
-  clock.enter(Stage::Other);
+  auto statisticValues = statistics.values(figures.statisticSums);
+  clock.enter(Stage::Other); // also adds the time of statistics.values()
   const double seconds = clock.total();
   const double speed = double(config.tokensPerStep()) / seconds;
   trace.phase("log");
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
-  telemetry.step(
-      {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
-       norm, rate, seconds * 1e3, speed,
-       recent * double(config.steps - progress.step), unit,
-       utilization.of(speed * tokenFlops / double(parallel.size())), clock,
-       std::move(figures), exchange.bucketsBeside(), exchange.bucketCount()},
-      logged);
+  telemetry.step({progress.step, config.steps,
+                  loss / std::numbers::ln2 * unit.perToken, norm, rate,
+                  seconds * 1e3, speed,
+                  recent * double(config.steps - progress.step), unit,
+                  utilization.of(speed * tokenFlops / double(parallel.size())),
+                  clock, std::move(statisticValues), exchange.bucketsBeside(),
+                  exchange.bucketCount()},
+                 logged);
 }
 
 void Run::update(double rate, StageClock &clock) {
@@ -209,7 +211,7 @@ void Run::update(double rate, StageClock &clock) {
   clock.enter(Stage::Update);
 }
 
-void Run::overflow(double factor) {
+void Run::logOverflow(double factor) {
   const LossScale &scale = progress.scale;
   telemetry.record({{"step", progress.step + 1},
                     {"overflow", scale.overflows},
@@ -237,7 +239,8 @@ void Run::skip(const std::string &fault, double loss, double norm) {
   telemetry.say(fmt::format("WARNING: the update of step {} is skipped: {} "
                             "(loss {:g}, gradient norm {:g}); {} of at most "
                             "{} skipped updates in {} steps; metrics.jsonl has "
-                            "the first token of each of its sequences",
+                            "the index of the first token of each of its "
+                            "sequences",
                             step, fault, loss, norm, gone, config.skipBudget,
                             guardWindow));
   if (budgetSpent(config, progress.updates))
@@ -260,8 +263,9 @@ void Run::stop(const std::string &what) {
   if (lastFinite > newest)
     throw Error(what, fmt::format("{}resumes from the checkpoint of step {}",
                                   lower, newest));
-  // If the first step after a resume is not finite, the learning rate is not
-  // the cause: that step's loss does not depend on it.
+  // If no step after the newest checkpoint was finite, the learning rate alone
+  // is not the cause: the loss of the next step depends only on the saved
+  // weights and the data.
   const std::string before =
       checkpoints.size() < 2
           ? ""
@@ -314,7 +318,7 @@ void Run::evaluateHeldOut() {
 
 void Run::scoreChoiceSet() {
   RECORD_USER_SCOPE("hellaswag");
-  ReportSignals::doing("scoring endings", progress.step);
+  ReportSignals::doing("scoring HellaSwag", progress.step);
   const ChoiceResult result = choiceSet.score(model);
   nlohmann::json record = metricsOf(result);
   record["step"] = progress.step;

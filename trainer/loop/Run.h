@@ -65,7 +65,7 @@ private:
     double mean, targetShare;
   };
   StepLoss shareLoss(double weighted, double targetShare);
-  void overflow(double factor);
+  void logOverflow(double factor);
   void skip(const std::string &fault, double loss, double norm);
   /// Throws tessera::Error with the text `what` and a hint.
   [[noreturn]] void stop(const std::string &what);

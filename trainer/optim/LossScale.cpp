@@ -19,8 +19,8 @@ LossScale firstScale(const Config &config) {
   return scale;
 }
 
-bool overflowed(const Config &config, LossScale &scale, double loss,
-                double norm) {
+bool adaptLossScale(const Config &config, LossScale &scale, double loss,
+                    double norm) {
   if (config.precision != Precision::Fp16 || !std::isfinite(loss))
     return false;
   if (!std::isfinite(norm)) {

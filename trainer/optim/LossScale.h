@@ -36,8 +36,8 @@ LossScale firstScale(const Config &config);
 /// if the caller must skip the update because the gradients overflowed and a
 /// smaller factor may avoid that. Returns false if the loss itself is not
 /// finite, if the factor is 1 already, or if the run is not in fp16.
-bool overflowed(const Config &config, LossScale &scale, double loss,
-                double norm);
+bool adaptLossScale(const Config &config, LossScale &scale, double loss,
+                    double norm);
 
 /// Returns the state as checkpoints contain it.
 nlohmann::json toJson(const LossScale &scale);

@@ -50,8 +50,8 @@ UpdateHistory historyFromJson(const nlohmann::json &json) {
           json.at("skipped").get<std::vector<int64_t>>()};
 }
 
-std::string judgeUpdate(const Config &config, UpdateHistory &history,
-                        int64_t step, double loss, double norm) {
+std::string recordAndJudge(const Config &config, UpdateHistory &history,
+                           int64_t step, double loss, double norm) {
   std::string fault;
   const auto judge = [&](const char *name, std::vector<double> &values,
                          double value) {

@@ -39,8 +39,8 @@ constexpr size_t guardStart = 32;
 /// is bad if one of them is not finite, or is more than train.skip_z standard
 /// deviations above its mean over the last steps. With train.skip_z=0 every
 /// finite update is good. Adds the step to the history.
-std::string judgeUpdate(const Config &config, UpdateHistory &history,
-                        int64_t step, double loss, double norm);
+std::string recordAndJudge(const Config &config, UpdateHistory &history,
+                           int64_t step, double loss, double norm);
 
 /// Returns true if the last guardWindow steps contain more bad updates than
 /// train.skip_budget allows.

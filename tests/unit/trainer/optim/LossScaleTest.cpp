@@ -28,18 +28,18 @@ TEST(LossScale, HalvesAtAnOverflowAndDoublesAfterAGoodWhile) {
   LossScale scale = firstScale(c);
   EXPECT_EQ(scale.factor, 65536);
   for (const double norm : {inf, nan})
-    EXPECT_TRUE(overflowed(c, scale, 2.5, norm));
+    EXPECT_TRUE(adaptLossScale(c, scale, 2.5, norm));
   EXPECT_EQ(scale.factor, 16384);
   EXPECT_EQ(scale.overflows, 2);
   for (int i = 0; i < 1999; ++i)
-    ASSERT_FALSE(overflowed(c, scale, 2.5, 1));
+    ASSERT_FALSE(adaptLossScale(c, scale, 2.5, 1));
   EXPECT_EQ(scale.factor, 16384);
   // An overflow in between begins the count anew.
-  EXPECT_TRUE(overflowed(c, scale, 2.5, inf));
+  EXPECT_TRUE(adaptLossScale(c, scale, 2.5, inf));
   for (int i = 0; i < 1999; ++i)
-    ASSERT_FALSE(overflowed(c, scale, 2.5, 1));
+    ASSERT_FALSE(adaptLossScale(c, scale, 2.5, 1));
   EXPECT_EQ(scale.factor, 8192);
-  EXPECT_FALSE(overflowed(c, scale, 2.5, 1));
+  EXPECT_FALSE(adaptLossScale(c, scale, 2.5, 1));
   EXPECT_EQ(scale.factor, 16384);
 }
 
@@ -47,12 +47,12 @@ TEST(LossScale, HalvesAtAnOverflowAndDoublesAfterAGoodWhile) {
 TEST(LossScale, IsNoExcuseForALossThatIsNotFinite) {
   const Config c = half();
   LossScale scale = firstScale(c);
-  EXPECT_FALSE(overflowed(c, scale, nan, nan));
+  EXPECT_FALSE(adaptLossScale(c, scale, nan, nan));
   EXPECT_EQ(scale, firstScale(c));
   for (int i = 0; i < 16; ++i)
-    EXPECT_TRUE(overflowed(c, scale, 2.5, inf));
+    EXPECT_TRUE(adaptLossScale(c, scale, 2.5, inf));
   EXPECT_EQ(scale.factor, 1);
-  EXPECT_FALSE(overflowed(c, scale, 2.5, inf));
+  EXPECT_FALSE(adaptLossScale(c, scale, 2.5, inf));
   EXPECT_EQ(scale.overflows, 16);
 }
 
@@ -61,11 +61,11 @@ TEST(LossScale, StaysBetweenOneAndItsBound) {
   c.lossScale = largestScale;
   LossScale scale = firstScale(c);
   for (int i = 0; i < 2 * scaleGrowthSteps; ++i)
-    overflowed(c, scale, 1, 1);
+    adaptLossScale(c, scale, 1, 1);
   EXPECT_EQ(scale.factor, largestScale);
   c.lossScale = 1.5;
   scale = firstScale(c);
-  EXPECT_TRUE(overflowed(c, scale, 1, inf));
+  EXPECT_TRUE(adaptLossScale(c, scale, 1, inf));
   EXPECT_EQ(scale.factor, 1);
 }
 
@@ -74,7 +74,7 @@ TEST(LossScale, IsOneInOtherPrecisions) {
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
     c.precision = precision;
     LossScale scale = firstScale(c);
-    EXPECT_FALSE(overflowed(c, scale, 1, inf));
+    EXPECT_FALSE(adaptLossScale(c, scale, 1, inf));
     EXPECT_EQ(scale, LossScale());
     EXPECT_EQ(scaleFromJson(c, {{"factor", 512.0}}), LossScale());
   }
@@ -83,8 +83,8 @@ TEST(LossScale, IsOneInOtherPrecisions) {
 TEST(LossScale, ComesBackFromACheckpoint) {
   const Config c = half();
   LossScale scale = firstScale(c);
-  overflowed(c, scale, 1, inf);
-  overflowed(c, scale, 1, 1);
+  adaptLossScale(c, scale, 1, inf);
+  adaptLossScale(c, scale, 1, 1);
   EXPECT_EQ(scaleFromJson(c, toJson(scale)), scale);
   EXPECT_EQ(scaleFromJson(c, nlohmann::json()), firstScale(c));
   EXPECT_EQ(scaleFromJson(c, {{"factor", 0.0}}).factor, 1);
