@@ -87,6 +87,7 @@ def backward(q, k, v, do, lse, delta, dq, dk, dv, sink, dsink, learned, dlearned
     tl.debug_barrier()                           # the threads that clear an element may not be those that add to it
     for first in range(part * BT, length, shares * BT):
         tile = query_tile(start, length, first, group, start, length, size.G, size.BM, True)
-        # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+        # Pass the inputs directly as an argument. If a local variable held them, the compile-time parameters of the pattern would become
+        # run-time values.
         query_step(q, k, v, do, lse, delta, dq, keys, values, sink, dsink, learned, dlearned, tile, scale,
                    pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(1)), pattern, size, SPLIT)

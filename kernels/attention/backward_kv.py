@@ -95,7 +95,8 @@ def backward_kv(q, k, v, do, lse, delta, dk, dv, sink, learned, CU, nseq, scale,
     group = tl.program_id(0).to(tl.int64)
     if n >= length:
         return
-    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    # Pass the inputs directly as an argument. If a local variable held them, the compile-time parameters of the pattern would become
+    # run-time values.
     gradient_of_keys(q, k, v, do, lse, delta, dk, dv, sink, learned, start, length, n, group, scale,
                      pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence), pattern, size, SPLIT)
 

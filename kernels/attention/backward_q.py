@@ -172,7 +172,8 @@ def backward_q(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, CU, 
         return
     key0, keys = key_range(KEYS, sequence, start, length)
     tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), key0, keys, size.G, size.BM)
-    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    # Pass the inputs directly as an argument. If a local variable held them, the compile-time parameters of the pattern would become
+    # run-time values.
     gradient_of_tile(q, k, v, do, lse, delta, dq, sink, dsink, learned, dlearned, tile, scale,
                      pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence), pattern, size, SPLIT, ACCUMULATE)
 

@@ -153,7 +153,8 @@ def split_range(first, full_first, full_past, past, STEP: tl.constexpr, SPLIT: t
 
 @triton.jit
 def change_scores(s, tile, pos, scale, learned, extra, pattern, G: tl.constexpr):
-    """The products s [BM, BN] of queries and keys as scores of the softmax, and the factor that gives them the unit log 2."""
+    """The products s [BM, BN] of queries and keys as scores of the softmax, and the factor that converts scores to base-2
+    exponents (for exp2)."""
     factor = LOG2E
     if pattern.score is None:
         factor = scale * LOG2E
@@ -261,8 +262,9 @@ def load_tile(x, tile, n, SKIP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr,
 @triton.jit
 def visit_keys(step, inputs, state, tile, extra, pattern, size, SPLIT: tl.constexpr, IDLE: tl.constexpr = False):
     """`state` after step(inputs, state, tile, n, extra, pattern, size, MASKED) for every tile of keys n .. n+BN-1 that the tile's queries
-    may attend to; with runs, n are the positions [BN] of a masked tile. SPLIT gives the keys that all queries attend to a loop without masks; a masked loop skips the tiles that no query attends to.
-    IDLE: rows that are not live need the mask."""
+    may attend to; with runs, n are the positions [BN] of a masked tile. With SPLIT, a separate loop without masks handles the keys that all
+    queries attend to. If the pattern has `visible`, a masked loop skips the tiles that no query attends to. IDLE: rows that are not live
+    need the mask."""
     BT: tl.constexpr = size.BM // size.G
     head0 = tile.group.to(tl.int32) * size.G
     lowest, full_first, full_past, past = pattern.keys(tile.first, tl.minimum(tile.first + BT, tile.length) - 1, tile.length, head0,
@@ -301,9 +303,10 @@ def no_keys(size):
 
 @triton.jit
 def softmax_step(s, factor, v, peak, total, acc):
-    """One step of the online softmax over scores s [BM, BN], which `factor` > 0 gives the unit log 2, and values v [BN, EP].
+    """One step of the online softmax over scores s [BM, BN] and values v [BN, EP]. `factor` > 0 converts scores to base-2 exponents (for
+    exp2).
 
-    peak [BM] is the largest score so far in units of log 2; total [BM] and acc [BM, EP] are the sums of p = exp2(factor * s - peak) and of
+    peak [BM] is the largest factor * s so far; total [BM] and acc [BM, EP] are the sums of p = exp2(factor * s - peak) and of
     p * v (FlashAttention 2, algorithm 1). The factor is part of the exponent's multiply-add, so the maximum is taken before it.
     """
     top = tl.maximum(peak, tl.max(s, 1) * factor)

@@ -25,7 +25,8 @@ def decode(q, k, v, o, strides, sink, learned, begin, end, scale, pattern, size)
     tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     first = begin + tl.program_id(0) * (size.BM // size.G)
     tile = query_tile(0 - begin, end, first, tl.program_id(1).to(tl.int64), begin * 0, end, size.G, size.BM)
-    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    # Pass the inputs directly as an argument. If a local variable held them, the compile-time parameters of the pattern would become
+    # run-time values.
     forward_tile(of_sequence(q, strides[0]), of_sequence(k, strides[1]), of_sequence(v, strides[2]), of_sequence(o, strides[3]), None, sink, learned,
                  tile, scale, pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, tl.program_id(2)), pattern, size, 1)
 

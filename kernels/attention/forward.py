@@ -11,8 +11,10 @@ from kernels.tiles import find_tile, store_rows
 
 @triton.jit
 def key_step(inputs, state, tile, n, extra, pattern, size, MASKED: tl.constexpr):
-    """The online softmax over keys n .. n+BN-1, or with runs over keys n [BN]. inputs: both slices of the queries, [BM, DP] and [BM, DT], k, v, scale, and the learned
-    number of each row, [BM, 1] or 0.0. state: acc, peak and total of softmax_step."""
+    """One step of the online softmax over keys n .. n+BN-1; for a masked tile of runs, n are the positions [BN] of the keys.
+
+    inputs: both slices of the queries, [BM, DP] and [BM, DT], k, v, scale, and the learned number of each row, [BM, 1] or 0.0. state: acc,
+    peak and total of softmax_step. MASKED applies the pattern's mask."""
     q, q2, k, v, scale, learned = inputs
     acc, peak, total = state
     RUNS: tl.constexpr = MASKED and size.RUN
@@ -40,10 +42,10 @@ def store_output(o, lse, peak, total, acc, weight, tile, size):
 def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLIT: tl.constexpr, KEYS=None):
     """One tile of queries of one key/value head. The program ids are the tile of tokens and the key/value head.
 
-    SPLIT gives the keys that all queries attend to a loop without masks. sink [T, H*G] holds scores that join the denominator, or is
-    None. learned [T, H*G] holds the numbers that the pattern's score reads, or is None. lse is the natural logarithm of the sum of
-    exponentials, without the sink. A row without keys has o = 0 and lse = -inf. KEYS are prefix sums of the keys of each sequence, or None
-    where the keys are the tokens.
+    With SPLIT, a separate loop without masks handles the keys that all queries attend to. sink [T, H*G] holds scores that join the
+    denominator, or is None. learned [T, H*G] holds the numbers that the pattern's score reads, or is None. lse is the natural logarithm of
+    the sum of exponentials, without the sink. A row without keys has o = 0 and lse = -inf. KEYS are prefix sums of the keys of each
+    sequence, or None where the keys are the tokens.
     """
     tl.static_assert(size.BM // size.G > 0, "BM must hold all heads of a token")
     number = tl.num_programs(0) - 1 - tl.program_id(0)      # late tokens, which see most keys, first
@@ -52,7 +54,8 @@ def forward(q, k, v, o, lse, sink, learned, CU, nseq, scale, pattern, size, SPLI
         return
     key0, keys = key_range(KEYS, sequence, start, length)
     tile = query_tile(start, length, first, tl.program_id(1).to(tl.int64), key0, keys, size.G, size.BM)
-    # The inputs are an argument: a name would make numbers of the run time of the pattern's parameters.
+    # Pass the inputs directly as an argument. If a local variable held them, the compile-time parameters of the pattern would become
+    # run-time values.
     forward_tile(q, k, v, o, lse, sink, learned, tile, scale,
                  pattern.inputs if pattern.load is None else pattern.load(pattern.inputs, sequence), pattern, size, SPLIT)
 

@@ -10,6 +10,7 @@ from kernels.attention.forward import forward
 from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 
 
+# Hints: docs/language/syntax.md. T tokens, B sequences, H key/value heads.
 # tessera: types("q k v o: Rows(*TYPE:16, i32:16, i32:16)", "lse: Rows(*fp32:16, i32, 1)", "CU: *i32:16", "scale: fp32", "nseq: i32")
 # tessera: instance dense_fwd_quick_f32(TYPE="fp32", G=3, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
 # tessera: instance dense_fwd_d64_f32(TYPE="fp32", G=4, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
@@ -23,5 +24,6 @@ from kernels.attention.masks import causal_keys, causal_mask, causal_queries
 def dense_fwd(q: Rows, k: Rows, v: Rows, o: Rows, lse: Rows, CU, scale, nseq, G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
               DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """Computes o and lse of one tile of (token, head) rows of one KV head."""
+    # Without sink and learned numbers. SPLIT is 0: on GPUs tessera-guard-masks skips the masks (docs/decisions/0018).
     forward(q, k, v, o, lse, None, None, CU, nseq, scale,
             Pattern((), causal_mask, causal_keys, causal_queries, causal=True, idle=True), Sizes(G, D, DP, DT, E, EP, BM, BN), 0)
