@@ -144,7 +144,7 @@ Command addLayout(CLI::App &app) {
             "\"dot_a(warps=4x1)\"\n"
             "  tessera layout \"dot_b(warps=4x1)\" --shape 64x64 --to "
             "\"row_major()\"      bank conflicts\n"
-            "  tessera layout kernels/nsa/select_fwd.py:79 -i "
+            "  tessera layout kernels/nsa/select_fwd.py:45 -i "
             "select_fwd_paper_bf16\n\n"
             "docs/compiler/layouts.md explains what it shows.";
   verb->footer(footer);
