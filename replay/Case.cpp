@@ -335,7 +335,7 @@ static Constexprs readConstexprs(const Json &json, const std::string &what) {
 }
 
 static CaseSource readSource(const Json &json, const std::string &what) {
-  checkNames(json, {"file", "given", "sequence"}, what);
+  checkNames(json, {"file", "given", "sequence", "threads"}, what);
   CaseSource source;
   source.file = member<std::string>(json, "file", what);
   if (json.contains("given"))
@@ -345,6 +345,11 @@ static CaseSource readSource(const Json &json, const std::string &what) {
     throw Error(what + ": the sequence length is " +
                     std::to_string(source.sequence),
                 "write the longest sequence of the launch, 0 if not known");
+  source.threads = optionalNumber(json, "threads", what).value_or(0);
+  if (source.threads < 0)
+    throw Error(what + ": the number of threads is " +
+                    std::to_string(source.threads),
+                "write the threads of the launch, 0 if not known");
   return source;
 }
 
@@ -497,7 +502,8 @@ std::string writeCase(const Case &recorded) {
   if (recorded.source)
     json["source"] = {{"file", recorded.source->file},
                       {"given", constexprsJson(recorded.source->given)},
-                      {"sequence", recorded.source->sequence}};
+                      {"sequence", recorded.source->sequence},
+                      {"threads", recorded.source->threads}};
   rejectNonFinite(json, recorded.name);
   try {
     return json.dump(1) + "\n";

@@ -56,6 +56,7 @@ struct CaseSource {
   // The constexprs that the caller gave. The kernel chose the others.
   Constexprs given;
   int64_t sequence = 0; // LaunchOptions::sequence
+  int64_t threads = 0;  // that ran a CPU launch's programs; 0: not known
 };
 
 struct Case {

@@ -9,6 +9,7 @@
 #include "replay/Buffer.h"
 #include "replay/Case.h"
 #include "replay/KernelText.h"
+#include "runtime/device/cpu/Parallel.h"
 #include "runtime/launch/KernelState.h"
 #include "runtime/launch/TensorExtent.h"
 #include "support/Error.h"
@@ -304,7 +305,8 @@ std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
   recorded.name = recorded.kernel = kernel.name;
   recorded.kernelFile = "kernel.py";
   recorded.grid = grid;
-  recorded.source = {kernel.base.file, constexprs, options.sequence};
+  recorded.source = {kernel.base.file, constexprs, options.sequence,
+                     device.isCpu() ? runtime::hostThreads() : 0};
   const Kernel::State::Defaults usual =
       kernel.defaultsFor(device, args, constexprs, options);
   recorded.numWarps = options.numWarps.value_or(usual.numWarps);

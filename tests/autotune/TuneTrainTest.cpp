@@ -99,7 +99,10 @@ protected:
 // are trained, 128 were recorded.
 TEST_F(TuneTrain, TheSecondStartCompilesNothingAndUsesTheTable) {
   const std::string table = folder.file("table.yaml");
-  expectFine(tune(smoke, "rope,compress_pair_bwd_dx", table));
+  const CommandResult tuned =
+      tune(smoke, "rope,compress_pair_bwd_dx", table, {"threads=1"});
+  expectFine(tuned);
+  expectHas(tuned.output, "timed with 1 CPU thread\n");
   const tune::TuneTable found = tune::readTable(table);
   EXPECT_EQ(kernelsOf(found),
             (std::vector<std::string>{"compress_pair_bwd_dx", "rope"}));

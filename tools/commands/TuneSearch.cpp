@@ -7,6 +7,7 @@
 #include "autotune/choice/ThisMachine.h"
 #include "autotune/model/Predict.h"
 #include "replay/gpu/GpuDevice.h"
+#include "runtime/device/cpu/Parallel.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Log.h"
@@ -26,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 namespace tessera::tools {
 
@@ -114,6 +116,9 @@ int summarize(const TuneSearch &search, const tune::SearchResult &result) {
               measured, result.reports.size(),
               search.gpu.empty() ? "tuned" : "predicted", changed,
               search.out.c_str());
+  if (search.gpu.empty() && search.device == "cpu")
+    std::printf("timed with %d CPU thread%s\n", runtime::hostThreads(),
+                runtime::hostThreads() == 1 ? "" : "s");
   if (!result.interrupted)
     return measured ? 0 : 1;
   std::fprintf(stderr, "tessera: interrupted; go on with: %s --resume\n",
@@ -159,6 +164,22 @@ bool wantsSearch(const TuneSearch &search) {
 
 namespace {
 
+// Times CPU kernels with the threads of the recorded launches, which are those
+// of the run, unless TESSERA_THREADS is set. Launches of a larger machine use
+// all processors of this one.
+void useRecordedThreads(const tune::JobList &list) {
+  if (optionNumber(Option::Threads) != 0)
+    return;
+  int64_t threads = 0;
+  for (const tune::Job &job : list.jobs)
+    if (job.loaded.recorded.source)
+      threads = std::max(threads, job.loaded.recorded.source->threads);
+  threads = std::min<int64_t>(threads, std::thread::hardware_concurrency());
+  if (threads > 0)
+    ::setenv(optionInfo(Option::Threads).name, std::to_string(threads).c_str(),
+             1);
+}
+
 // Records the launches to tune, or finds recorded ones.
 tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
                      const std::string &device) {
@@ -172,6 +193,8 @@ tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
   if (list.jobs.empty())
     throw Error("no launch to tune",
                 "see the reasons above; record the launches again");
+  if (device == "cpu")
+    useRecordedThreads(list);
   return list;
 }
 

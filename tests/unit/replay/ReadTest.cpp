@@ -31,7 +31,8 @@ const char *const good = R"({
     {"name": "b", "kind": "int", "dtype": "i1", "value": true}],
   "written": ["I"], "num_warps": 4, "num_stages": null,
   "compare": {"I": {"mode": "ties", "scores": "X"}}, "checks": [], "triton": "3.6",
-  "source": {"file": "kernels/f.py", "given": {"B": 64}, "sequence": 512}
+  "source": {"file": "kernels/f.py", "given": {"B": 64}, "sequence": 512,
+             "threads": 3}
 })";
 
 std::string failure(const std::string &text) {
@@ -81,6 +82,7 @@ TEST(Case, ReadsAndWrites) {
   EXPECT_EQ(recorded.source->file, "kernels/f.py");
   EXPECT_EQ(recorded.source->given, (Constexprs{{"B", int64_t(64)}}));
   EXPECT_EQ(recorded.source->sequence, 512);
+  EXPECT_EQ(recorded.source->threads, 3);
   const std::string finite =
       replaced(replaced(good, "NaN", "0.25"), "-Infinity", "1e300");
   const std::string text = writeCase(readCase(finite, "case.json"));
@@ -130,7 +132,8 @@ TEST(Case, MistakesNameTheNearest) {
       {"\"kernel.py\"", "\"/k.py\"", "in the case's folder"},
       {"\"given\": {\"B\": 64}", "\"given\": 3", "given is not an object"},
       {"\"sequence\"", "\"sequense\"", "did you mean `sequence`?"},
-      {"512}", "-1}", "the sequence length is -1"},
+      {"512,", "-1,", "the sequence length is -1"},
+      {"\"threads\": 3", "\"threads\": -3", "the number of threads is -3"},
       {"\"args\": [", "\"args\": 3, \"x\": [", "`args`"},
   };
   for (const auto &mistake : mistakes) {
