@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
                  "only these: check, tune, time, peers, calibrate; results "
                  "are always compared")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::IsMember({"check", "tune", "time", "peers", "calibrate"}));
   app.add_option("--budget", options.budget,
                  "seconds of all; what does not fit is listed; 0: no limit")

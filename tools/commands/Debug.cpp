@@ -336,7 +336,8 @@ Command addDebug(CLI::App &app) {
       ->capture_default_str();
   verb->add_option("--registers", options->registers,
                    "Which, instead of those that the line writes")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--as", options->as,
                    "Type of the values: fp32, fp16x2, bf16x2, i32, hex ...; "
                    "else what the instructions say");

@@ -168,14 +168,16 @@ Command addPack(CLI::App &app) {
                    "key=value, over the config; without --config FILE.py of a "
                    "pattern, whose op is packed, and sizes: "
                    "model.n_heads=8 train.seq_len=4096");
-  verb->add_option("--targets", options->targets,
+  verb->add_option("--targets,--target", options->targets,
                    "cpu (this machine), cpu:x86-64-v3:0000, sm_80, sm_90 ...")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->capture_default_str();
   verb->add_option("--table", options->tables,
                    "tables of tuned configurations that go into the pack; "
                    "default: those of configs/tuned for these targets")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   addOut(*verb, options->out, "the file; with --with-runtime a folder");
   verb->add_flag("--with-runtime", options->withRuntime,
                  "make a folder that trains on a machine with torch and no "

@@ -21,8 +21,9 @@ Command addPackCases(CLI::App &app) {
       ->required();
   addOut(*verb, options->out, "folder that gets the cases")
       ->capture_default_str();
-  verb->add_option("--target", options->targets, "sm_80,sm_90 ...")
+  verb->add_option("--targets,--target", options->targets, "sm_80,sm_90 ...")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->capture_default_str();
   verb->add_option("--commit", options->commit,
                    "of the sources; kept in pack.json and in results");

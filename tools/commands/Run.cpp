@@ -361,6 +361,7 @@ Command addRun(CLI::App &app) {
   verb->add_option("--lengths", options->lengths,
                    "tokens of each packed sequence: 1000,24")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(int64_t(0), int64_t(1) << 24));
   verb->add_option("--heads", options->heads, "key/value heads")
       ->check(positiveNumber());

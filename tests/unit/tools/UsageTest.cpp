@@ -155,6 +155,14 @@ TEST_F(Usage, CompileRefusesOptionsThatContradict) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "add.so"));
 }
 
+TEST_F(Usage, AListOfTargetsEndsBeforeASetting) {
+  expectCase({"pack --config none.yaml --targets sm_80 model.n_heads=8 --table "
+              "none model.dim=64 -o x",
+              "A=", 1, "cannot read none: No such file", "check the path"});
+  expectCase({"pack-cases --targets sm_80 none -o x", "A=", 1,
+              "no case in none", "name a folder"});
+}
+
 // The work before would take minutes.
 TEST_F(Usage, OutputsThatCannotBeWrittenAreRefusedBeforeTheWork) {
   std::filesystem::create_directory(folder.path() / "there");
