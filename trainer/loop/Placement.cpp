@@ -73,6 +73,18 @@ c10::Device placementOf(const Config &config, const World &world) {
   return gpuOf(world);
 }
 
+std::string unusedGpuLine(const Config &config, c10::Device device,
+                          const std::filesystem::path &devices) {
+  std::error_code code;
+  if (device.is_cpu() && config.device == ComputeDevice::Auto &&
+      !std::getenv(optionInfo(Option::Device).name) &&
+      std::filesystem::exists(devices / "nvidia0", code))
+    return "this machine has an NVIDIA GPU, which the run does not use: "
+           "runtime.device=cuda trains on it, runtime.device=cpu omits this "
+           "line";
+  return "";
+}
+
 void chooseNcclForPcie(const Config &config, c10::Device device) {
   if (!config.ncclForPcie)
     return;

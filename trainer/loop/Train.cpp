@@ -98,7 +98,8 @@ int trainAsPlanned(const Config &given, World world, Attempt &attempt) {
   AdamW optimizer(model.parameters(), config, shardOf(config, parallel));
   say(modelLine(config, model));
   for (const std::string &warning :
-       {scheduleWarning(config), nsaVibeLine(config)})
+       {unusedGpuLine(config, device), scheduleWarning(config),
+        nsaVibeLine(config)})
     if (!warning.empty())
       say(warning);
   Progress progress =
