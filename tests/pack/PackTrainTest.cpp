@@ -111,6 +111,21 @@ TEST_F(PackTrain, StartsNoCompiler) {
   EXPECT_FALSE(fs::exists(own("started")));
 }
 
+// The comparison with SDPA at the end has kernels of other sizes.
+TEST_F(PackTrain, ThePanelStartsNoCompiler) {
+  ASSERT_TRUE(runCommand({TESSERA_PROGRAM, "pack", "--config", config,
+                          "panel=true", "--targets", "cpu", "-o", own("panel")},
+                         580s, {"TESSERA_CACHE_DIR=" + inShared("cache")})
+                  .status.ok());
+  const CommandResult done =
+      train("cpu", with(noCompiler(), "TESSERA_PACK=" + own("panel")),
+            {"train.steps=1", "panel=true"});
+  ASSERT_TRUE(done.status.ok()) << done.errors;
+  EXPECT_EQ(metrics("cpu")["kernels_not_in_pack"], 0);
+  EXPECT_FALSE(metrics("cpu")["panel"].empty());
+  EXPECT_FALSE(fs::exists(own("started")));
+}
+
 // CUDA tensors, on a driver whose GPU is the simulator.
 TEST_F(PackTrain, TrainsOnAGpuWithoutACompiler) {
   std::vector<std::string> environment = noCompiler();

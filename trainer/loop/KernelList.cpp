@@ -5,11 +5,13 @@
 
 #include "autotune/table/TuneTable.h"
 #include "models/Transformer.h"
+#include "support/Options.h"
 #include "trainer/generate/HellaSwag.h"
 #include "trainer/loop/Determinism.h"
 #include "trainer/loop/Evaluate.h"
 #include "trainer/loop/Run.h"
 #include "trainer/loop/Start.h"
+#include "trainer/observe/SdpaComparison.h"
 #include "trainer/settings/Config.h"
 
 #include <ATen/ATen.h>
@@ -100,7 +102,16 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
 std::vector<std::string> listKernels(const Config &given) {
   computeDeterministically(given);
   const Corpus corpus = loadCorpus(given);
-  return listKernels(corpus, withVocabulary(given, corpus), /*prepare=*/false);
+  std::vector<std::string> all =
+      listKernels(corpus, withVocabulary(given, corpus), /*prepare=*/false);
+  // A run on a GPU has no panel.
+  if (given.panel && optionText(Option::Device) == "cpu") {
+    const auto kernels = models::makeKernels(given.kernels);
+    for (std::string &request : listPanel(*kernels, /*prepare=*/false))
+      if (std::find(all.begin(), all.end(), request) == all.end())
+        all.push_back(std::move(request));
+  }
+  return all;
 }
 
 void runMicroBatch(const Config &given) {

@@ -122,7 +122,7 @@ int trainAsPlanned(const Config &given, World world, Attempt &attempt) {
                world, device.str());
   parallel.wait();
   if (config.panel && parallel.first() && device.is_cpu())
-    preparePanel(model.kernels());
+    listPanel(model.kernels(), /*prepare=*/true);
 
   // --- the loop
   Run run(config, corpus, model, optimizer, kernels, tuning, progress,

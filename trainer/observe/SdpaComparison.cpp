@@ -75,16 +75,16 @@ models::NsaInputs panelInputs(int64_t length) {
 
 } // namespace
 
-void preparePanel(models::Kernels &kernels) {
+std::vector<std::string> listPanel(models::Kernels &kernels, bool prepare) {
   const models::ModelConfig config = panelConfig();
-  kernels.listLaunches(
+  return kernels.listLaunches(
       [&] {
         const at::NoGradGuard noGrad;
         for (const int64_t length : lengths)
           kernels.nsaAttention(panelInputs(length), config,
                                models::Packing(1, length, config.nsa));
       },
-      /*prepare=*/true);
+      prepare);
 }
 
 nlohmann::json runPanel(models::Kernels &kernels, int64_t threads,

@@ -21,7 +21,8 @@ nlohmann::json runPanel(models::Kernels &kernels, int64_t threads,
                         double budgetSeconds,
                         const std::function<void(const std::string &)> &say);
 
-/// Compiles the kernels of runPanel() in parallel.
-void preparePanel(models::Kernels &kernels);
+/// Returns the compile requests of runPanel(), as JSON. `prepare`: also
+/// compiles them, in parallel.
+std::vector<std::string> listPanel(models::Kernels &kernels, bool prepare);
 
 } // namespace tessera::trainer
