@@ -150,6 +150,25 @@ TEST_F(LayerKinds, AMovedPatternResumesUnlessItsTextChanged) {
   expectSame("straight", "resumed");
 }
 
+TEST_F(LayerKinds, AFinishedRunWarnsThatItsPatternChanged) {
+  const std::string file = folder.file("near.py");
+  fs::copy(TESSERA_SOURCE "/kernels/patterns/window.py", file);
+  const std::vector<std::string> pattern = {"attention=" + file,
+                                            "attention_params=window=24"};
+  expectFine(train("run", pattern));
+  const std::string changed = "layer 0: the pattern " + file + " is not";
+  const CommandResult same = train("run", pattern);
+  expectFine(same);
+  EXPECT_EQ(same.errors.find(changed), std::string::npos) << same.errors;
+  writeFile(file, readFile(file) + "\n# Another text.\n");
+  const CommandResult other = train("run", pattern);
+  expectFine(other);
+  EXPECT_NE(other.errors.find("WARNING: " + changed), std::string::npos)
+      << other.errors;
+  EXPECT_NE(other.errors.find("is finished"), std::string::npos)
+      << other.errors;
+}
+
 TEST_F(LayerKinds, AFinishedRunIsExtendedWithItsCopyOfAMissingPattern) {
   fs::create_directories(folder.path / "mine");
   const std::string file = folder.file("mine/near.py");

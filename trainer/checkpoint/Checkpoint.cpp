@@ -70,29 +70,6 @@ std::string_view ownText(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
-/// Throws if the text of a layer's pattern differs from the checkpoint's copy.
-void requireSamePatterns(const FoundCheckpoint &checkpoint,
-                         const Config &earlier, const Config &config) {
-  for (int64_t i = 0; i < config.model.layers; ++i) {
-    const models::LayerKind layer = config.model.attentionOf(i);
-    if (layer.custom.pattern.empty())
-      continue;
-    const std::string kept =
-        keptCopy(fs::path(checkpoint.folder) / "kernels",
-                 earlier.model.attentionOf(i).custom.pattern);
-    const std::string now =
-        runtime::readPatternFile(layer.custom.pattern)->path;
-    if (kept.empty() || ownText(readFile(kept)) == ownText(readFile(now)))
-      continue;
-    throw Error(fmt::format("layer {}: the pattern {} is not the text that {} "
-                            "was made with, {}",
-                            i, layer.custom.pattern, checkpoint.folder, kept),
-                "restore the file from that copy, or allow_changed_kernels="
-                "true goes on with the file as it is now; " +
-                    std::string(startOver));
-  }
-}
-
 } // namespace
 
 Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer,
@@ -198,6 +175,25 @@ Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
   return config;
 }
 
+std::string patternChange(const FoundCheckpoint &checkpoint,
+                          const Config &earlier, const Config &config) {
+  for (int64_t i = 0; i < config.model.layers; ++i) {
+    const models::LayerKind layer = config.model.attentionOf(i);
+    if (layer.custom.pattern.empty())
+      continue;
+    const std::string kept =
+        keptCopy(fs::path(checkpoint.folder) / "kernels",
+                 earlier.model.attentionOf(i).custom.pattern);
+    const std::string now =
+        runtime::readPatternFile(layer.custom.pattern)->path;
+    if (!kept.empty() && ownText(readFile(kept)) != ownText(readFile(now)))
+      return fmt::format("layer {}: the pattern {} is not the text that {} was "
+                         "made with, {}",
+                         i, layer.custom.pattern, checkpoint.folder, kept);
+  }
+  return "";
+}
+
 std::string differenceFrom(const Config &earlier, const Config &config) {
   const auto all = differences(earlier, config, AtResume::Keep);
   return all.empty() ? "" : all.front();
@@ -219,7 +215,12 @@ void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
                                   ? startOver
                                   : std::string(attentionHint) + startOver);
   if (!config.allowChangedKernels)
-    requireSamePatterns(checkpoint, earlier, config);
+    if (const std::string change = patternChange(checkpoint, earlier, config);
+        !change.empty())
+      throw Error(change, "restore the file from that copy, or "
+                          "allow_changed_kernels=true goes on with the file as "
+                          "it is now; " +
+                              std::string(startOver));
   if (checkpoint.state.value("data_sha256", "") != dataHash)
     throw Error(checkpoint.folder + " was trained on another text", startOver);
   const int64_t step = checkpoint.state.value("step", int64_t(0));

@@ -81,6 +81,11 @@ Config withKeptKernels(Config config, const std::string &run,
 Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
                      const Say &say);
 
+/// Returns which layer's pattern has another text than the checkpoint's copy,
+/// with both paths; empty if none has.
+std::string patternChange(const FoundCheckpoint &checkpoint,
+                          const Config &earlier, const Config &config);
+
 /// Returns the differences that prevent a run with `config` from continuing a
 /// run with `earlier`: "train.seed=1, this run has 2"; empty if there are none.
 std::string differenceFrom(const Config &earlier, const Config &config);

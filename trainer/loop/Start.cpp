@@ -99,6 +99,11 @@ StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
           "between them again, move {} away and give the same command",
           steps->get<int64_t>(), checkpoint->state.value("step", int64_t(0)),
           folder.file("metrics.json")));
+    if (const std::string change = patternChange(*checkpoint, earlier, now);
+        !change.empty())
+      logLine("WARNING: " + change +
+              ". To train the file as it is now, add out=FOLDER or "
+              "resume=never");
     return {std::nullopt, true};
   }
   if (!given || config.steps == *steps)
