@@ -8,6 +8,7 @@
 #include "tests/unit/trainer/TestFolder.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -29,7 +30,11 @@ inline std::string smallText() {
 
 class TrainRun : public testing::Test {
 protected:
-  TrainRun() { folder.write("text", smallText()); }
+  // Shards that a run prepares once are kept here and not in the user's folder.
+  TrainRun() {
+    folder.write("text", smallText());
+    ::setenv("TESSERA_DEPS", folder.file("deps").c_str(), 1);
+  }
 
   std::vector<std::string> command(const std::string &out,
                                    const std::vector<std::string> &more) {

@@ -304,6 +304,7 @@ TEST_F(Train, PaddingChangesNeitherLossNorGradient) {
     return steps(tokens);
   };
   const auto tight = rowsOf("42"), loose = rowsOf("64");
+  EXPECT_TRUE(std::filesystem::exists(folder.file("deps/data/prepared")));
   ASSERT_EQ(tight.size(), 2u);
   ASSERT_EQ(loose.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
