@@ -2,20 +2,26 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import ast
+import inspect
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import textwrap
+import types
 
 import torch
 
 import tessera
+from tessera._names import references
 
 PACKAGE = pathlib.Path(tessera.__file__).parent
 TYPES = {"Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool", "str": "str",
          "number": "float", "Scalar": "float"}
+
+
+OUTSIDE = types.SimpleNamespace(first=1)
 
 
 def annotation(kind):
@@ -34,6 +40,28 @@ def child(code, **environment):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=own, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
     return done.returncode, done.stdout
+
+
+class TestTypes:
+    def test_widths_are_those_of_torch(self):
+        named = {"int1": None, "float8e4nv": torch.float8_e4m3fn, "float8e5": torch.float8_e5m2}
+        widths = {name: kind.primitive_bitwidth for name, kind in tessera.language.DTYPES.items()}
+        for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"):
+            named[name] = getattr(torch, name)
+        for name, kind in named.items():
+            assert widths[name] == (8 * kind.itemsize if kind else 1), name
+        assert {widths[name] for name in widths if name not in named} == {8}, "the other 8-bit floats"
+
+
+class TestNames:
+    def test_references_are_the_longest_chains(self):
+        def function(x, y=OUTSIDE.first):
+            inside = x.shape
+            return OUTSIDE.second.third + inside + len(x)
+
+        source = textwrap.dedent(inspect.getsource(function))
+        found = references(ast.parse(source).body[0], function, set())
+        assert sorted(one.path for one in found) == [("OUTSIDE", "first"), ("OUTSIDE", "second", "third"), ("len",)]
 
 
 class TestStubs:

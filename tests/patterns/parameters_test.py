@@ -63,7 +63,8 @@ def test_the_op_refuses_with_the_words_of_patterns(tmp_path, parameters):
     assert WRONG[parameters] in message and "HINT" in message and "rule.py" in message and "constexpr" not in message.split("\n")[0], message
 
 
-@pytest.mark.parametrize("parameters", ["", "kind=bits", "kind=all, window=0", "window=-3", "kind=rest, window=2", "kind=left, bits=31, window=0"])
+@pytest.mark.parametrize("parameters", ["", "kind=bits", "kind=bits, bits=0", "kind=all, window=0", "window=-3", "kind=rest, window=2",
+                                        "kind=left, bits=31, window=0"])
 def test_the_op_takes_what_has_a_result(tmp_path, parameters):
     assert attend(written(tmp_path), parameters).isfinite().all()
 
