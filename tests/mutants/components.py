@@ -37,6 +37,8 @@ CASES = _stage("cases", *PROGRAM, "cases")
 
 COMPONENTS = (
     Component("language", r"language/.*\.cpp", (
+        _stage("pattern_test|pattern_visibility_test|pattern_derivative_test", "pattern_test", "pattern_text", files=r"language/pattern/"),
+        _stage("patterns_(parameters|op|wrong|masks)", *OPS, files=r"language/pattern/"),
         _stage("syntax_test", "syntax_test"), _stage("semantics_.*|errors_test", "semantics_values_test", "semantics_kernels_test", "errors_test"),
         _stage("fuzz_(lexer|parser|manifest|request)", "fuzz_lexer", "fuzz_parser", "fuzz_manifest", "fuzz_request"), LIT, CASES,
         _stage("triton_language_test|author_test", *OPS, "author_test"))),

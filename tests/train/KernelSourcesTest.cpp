@@ -1,9 +1,11 @@
 // tests/train/KernelSourcesTest.cpp - compiled kernels train as torch does.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "models/Kernels.h"
 #include "tests/train/TrainRun.h"
 #include "trainer/data/Prepare.h"
 
+#include <ATen/ATen.h>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -40,6 +42,27 @@ protected:
     return kept;
   }
 };
+
+/// An exception ends a list: later launches run.
+TEST(ListedLaunches, EndAtAnException) {
+  const auto kernels = models::makeKernels(models::KernelSource::Tessera);
+  const auto expected = models::makeKernels(models::KernelSource::Torch);
+  const at::Tensor x = at::randn({4, 16}), weight = at::randn({16});
+  EXPECT_THROW(kernels->listLaunches(
+                   [&] {
+                     kernels->rmsNorm(x, weight, 1e-5);
+                     throw std::runtime_error("stop");
+                   },
+                   /*prepare=*/false),
+               std::runtime_error);
+  EXPECT_TRUE(at::allclose(kernels->rmsNorm(x, weight, 1e-5),
+                           expected->rmsNorm(x, weight, 1e-5), 1e-4, 1e-5));
+  EXPECT_EQ(kernels
+                ->listLaunches([&] { kernels->rmsNorm(x, weight, 1e-5); },
+                               /*prepare=*/false)
+                .size(),
+            1u);
+}
 
 class KernelSources : public KernelRun,
                       public testing::WithParamInterface<const char *> {};
