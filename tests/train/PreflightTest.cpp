@@ -54,6 +54,9 @@ TEST_F(FirstSteps, ARunThatCannotStartIsNoGo) {
   EXPECT_NE(no.output.find("NO-GO: the run failed: exit status 1"),
             std::string::npos)
       << no.output;
+  EXPECT_NE(no.output.find("change the settings and repeat tessera preflight"),
+            std::string::npos)
+      << no.output;
   EXPECT_NE(no.errors.find("/nowhere"), std::string::npos) << no.errors;
   expectNothingLeft();
 }

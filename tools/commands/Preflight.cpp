@@ -92,8 +92,11 @@ int preflight(const PreflightOptions &options) {
       config, wanted, records,
       int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));
   if (!status.ok() && status.code != 128 + SIGTERM)
-    result.faults.insert(result.faults.begin(),
-                         "the run failed: " + status.text());
+    result.faults.insert(
+        result.faults.begin(),
+        "the run failed: " + status.text() +
+            ". Its folder is removed, so a hint above to resume it does not "
+            "apply: change the settings and repeat tessera preflight");
   std::printf("%s", result.table.c_str());
   for (const std::string &fault : result.faults)
     std::printf("NO-GO: %s\n", fault.c_str());
