@@ -56,6 +56,7 @@ def test_a_share():
     expect([256, 128], top_k=0.59)  # rounded down
     expect([256, 128, 64], top_k=0.6)
     expect([256], top_k=0.1)        # at least one
+    expect([256], top_k=0.0)
 
 
 def test_all_of_them_keep_their_order():
