@@ -10,10 +10,26 @@
 
 #include <gtest/gtest.h>
 #include <map>
+#include <mutex>
+#include <set>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace tessera;
 using namespace tessera::trainer;
+
+static std::mutex syncedMutex; // other tests write in threads
+static std::set<std::string> syncedPaths;
+
+// Takes the place of libc's function in this program, and records the path.
+extern "C" int fsync(int fd) {
+  std::error_code code;
+  const std::lock_guard<std::mutex> guard(syncedMutex);
+  syncedPaths.insert(
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), code)
+          .string());
+  return int(::syscall(SYS_fsync, fd));
+}
 
 namespace {
 
@@ -100,6 +116,19 @@ TEST(RunFolder, AReopenedRunKeepsItsResultAndIsNotFinished) {
   EXPECT_FALSE(run.finished());
   EXPECT_EQ(readFile(run.file("metrics-12.json")), "one");
   EXPECT_NO_THROW(run.refuseForeignFiles());
+}
+
+// A power failure must lose neither the new folder nor the names in it.
+TEST(RunFolder, SyncsBothFoldersOfAnEarlierRun) {
+  const TestFolder folder;
+  folder.write("run/metrics.json", "one");
+  folder.write("run/ckpt/x", "weights");
+  const RunFolder run(folder.file("run"));
+  syncedPaths.clear();
+  EXPECT_EQ(run.putAside(), run.file("previous-1"));
+  for (const std::string &path : {run.file("previous-1"), folder.file("run")})
+    EXPECT_TRUE(syncedPaths.contains(std::filesystem::canonical(path).string()))
+        << path;
 }
 
 // out=. in a folder of the user's moved all of it into previous-1.
