@@ -1,6 +1,7 @@
 # tests/pages/browser_test.py TESSERA [FOLDER] - pages in headless chromium: hover, click, keys, colours, print, drawings,
 # curves, and a page of 5,000 lines of PTX. Writes the screenshots of the documentation to FOLDER where it is given.
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import sys
 import tempfile
@@ -40,6 +41,21 @@ def expected(data, source):
 
 def none(data):
     return {name: [[], []] for name in ["source"] + [part["id"] for part in data["sides"][0]["panes"]]}
+
+
+def check_opening(browser, data, name):
+    """Kernel, PTX and SASS are shown, at the line with most of the heat; the IR on demand."""
+    shown = browser.value("[...document.querySelectorAll('.pane:not([hidden])')].map(pane => pane.id)")
+    assert shown == ["source", "ptx", *(part["id"] for part in data["sides"][0]["panes"] if part["id"] == "sass")], f"{name}: {shown}"
+    heat = data["sides"][0]["heat"]["source"][browser.value("document.querySelector('#heat').value")]
+    hottest = heat.index(max(heat))
+    ptx = [row for row, links in enumerate(pane(data["sides"][0], "ptx")["links"]) if links[:1] == [hottest]]
+    seen = browser.value("""((rows) => Object.entries(rows).map(([id, list]) => { const box = document.querySelector(`#${id} .rows`)
+      .getBoundingClientRect(); return list.some(row => { const at = document.querySelector(`#${id} .row[data-row="${row}"]`)
+        .getBoundingClientRect(); return at.top >= box.top && at.bottom <= box.bottom; }); }))(""" + json.dumps({"source": [hottest], "ptx": ptx}) + ")")
+    assert seen == [True, True], f"{name}: the hottest line is out of sight: {seen}"
+    for key in "23":
+        browser.key(key)
 
 
 def check_hover(browser, data, name):
@@ -86,9 +102,9 @@ def check_keys(browser, data):
     browser.key("Enter")
     assert browser.value(LIT) == expected(data, source), "keys do not pin the line"
     browser.key("ArrowRight")
-    assert browser.value("document.activeElement.closest('.pane').id") == "tile"
+    assert browser.value("document.activeElement.closest('.pane').id") == "ptx"
     browser.key("2")
-    assert browser.value("document.querySelector('#tile').hidden") is True
+    assert browser.value("document.querySelector('#tile').hidden") is False
     browser.key("2")
     browser.key("Escape")
     assert browser.value(LIT) == none(data)
@@ -211,7 +227,15 @@ def check_report(browser, folder, program):
     run(program, ["report", *runs, "-o", page])
     browser.open(page)
     charts = browser.value("[...document.querySelectorAll('figure')].map(figure => figure.id)")
-    assert charts[0] == "chart-bpb" and {"chart-grad_norm", "chart-step_ms", "chart-tokens_per_s", "chart-gate_cmp",
+    assert charts[:4] == ["chart-bpb", "chart-tokens_per_s", "chart-lr", "chart-grad_norm"], charts
+    gates = browser.value("[document.querySelector('#folded').open, ...[...document.querySelectorAll('#folded figure')].map(each => each.id)]")
+    assert gates[0] is False and "chart-gate_cmp" in gates and all(each.startswith(("chart-gate_", "chart-sel_")) for each in gates[1:]), gates
+    labels = browser.value("[...document.querySelectorAll('figure')].map(figure => [...figure.querySelectorAll('text.tick')].map(text => "
+                           "[text.getAttribute('text-anchor'), text.textContent].join()))")
+    assert all(len(set(list_)) == len(list_) >= 4 and not any("-0" in label for label in list_) for list_ in labels), labels
+    legend = browser.value("[...document.querySelectorAll('#chart-bpb .legend span')].map(each => each.textContent.trim())")
+    assert legend == ["training", "held-out"], legend
+    assert {"chart-grad_norm", "chart-step_ms", "chart-tokens_per_s", "chart-gate_cmp",
                                          "chart-memory_bytes", "chart-stages_ms"} <= set(charts), charts
     outside = browser.value("""[...document.querySelectorAll('figure svg text')].filter(text => {
       const box = text.getBBox(), view = text.ownerSVGElement.viewBox.baseVal;
@@ -246,6 +270,10 @@ def check_report(browser, folder, program):
     differ = browser.value("[...document.querySelectorAll('article')].find(each => each.textContent.startsWith('Settings that differ'))"
                            ".textContent")
     assert "train.lr0.50.6" in differ and "train.steps" not in differ, differ
+    browser.resize(390, 800)
+    wide = browser.value("[...document.querySelectorAll('figure, nav')].map(each => each.getBoundingClientRect().right)")
+    assert max(wide) <= 390, "the page is wider than a phone"
+    browser.resize()
 
 
 def check_profile(browser, folder, program):
@@ -346,8 +374,6 @@ def take_picture_of_commits(browser, program, out, folder):
 def take_screenshots(browser, page, folder):
     browser.resize(1280, 640)
     browser.open(page)
-    browser.key("2")  # without the IR the others have room
-    browser.key("3")
     browser.click(*row_place(browser, "source", 78))
     browser.value("window.scrollTo(0, 0)")
     browser.screenshot(os.path.join(folder, "inspect.png"))
@@ -371,8 +397,11 @@ def main():
             paint = browser.value("new Promise(done => new PerformanceObserver(list => done(list.getEntriesByName("
                                   "'first-contentful-paint')[0].startTime)).observe({type: 'paint', buffered: true}))")
             print(f"pages: {instance}: first paint after {paint:.0f} ms")
+            check_opening(browser, data, instance)
             check_hover(browser, data, instance)
             if instance == KERNELS[0][1]:
+                for key in "23":
+                    browser.key(key)
                 check_keys(browser, data)
                 check_colours(browser)
                 check_drawings(browser, data)

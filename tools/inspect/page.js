@@ -57,7 +57,7 @@ for (const id of ['tile', 'layout', 'ptx', 'sass'])
     const pane = side.panes.find(each => each.id === id);
     if (pane)
       addPane(names[i] ? id + '-' + names[i] : id, names[i] ? `${pane.title}, ${names[i]}: ${side.title}` : pane.title,
-              pane.text, pane.links, sides.length === 1 || id === 'ptx', i);
+              pane.text, pane.links, id === 'ptx' || (sides.length === 1 && id === 'sass'), i);
   });
 
 // --- Highlighting ------------------------------------------------------------
@@ -306,5 +306,12 @@ if (data.tuned)
 document.getElementById('summary').textContent = sides.map((side, i) =>
   `${names[i] && names[i] + ': '}${side.title} for ${side.target}`).join(' — ');
 paintHeat();
+// The page opens at the hottest line.
+const heat = sides[0].heat.source[choice.value] || [];
+if (heat.some(value => value)) {
+  const hottest = heat.indexOf(Math.max(...heat));
+  for (const pane of panes) reveal(pane, hottest);
+  current(panes[0], hottest);
+}
 Object.assign(inspect, {sides, names, panes, pin, make, article, sourceLink, placeOf});
 })();

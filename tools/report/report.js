@@ -18,19 +18,24 @@ function svg(tag, attributes, ...children) {
 }
 const number = value => typeof value !== 'number' ? String(value)
   : Number.isInteger(value) ? value.toLocaleString('en') : String(+value.toPrecision(5));
+// Bytes are shown in MB (10^6 bytes).
+const scaled = (key, value) => key.endsWith('_bytes') ? value / 1e6 : value;
 const colour = i => `hsl(${(212 + i * 137.5) % 360} 75% 48%)`;
-const titles = {grad_norm: 'gradient norm, before clipping', lr: 'learning rate', step_ms: 'milliseconds a step',
-  tokens_per_s: 'tokens a second', stages_ms: 'milliseconds of the stages of a step', memory_bytes: 'memory, bytes',
-  memory_most_bytes: 'most memory so far, bytes'};
-const last = ['grad_norm', 'lr', 'step_ms', 'tokens_per_s'];
-const keys = [...new Set(runs.flatMap(run => Object.keys(run.series)))]
-  .sort((a, b) => last.indexOf(a) - last.indexOf(b) || a.length - b.length || (a < b ? -1 : 1));
+const titles = {bpb: 'loss, bits per byte', bits_per_token: 'loss, bits per token', grad_norm: 'gradient norm, before clipping',
+  lr: 'learning rate', step_ms: 'milliseconds per step', tokens_per_s: 'tokens per second', mfu: 'model FLOP utilization',
+  stages_ms: 'milliseconds of the stages of a step', memory_bytes: 'memory, MB', memory_most_bytes: 'most memory so far, MB'};
 // Each group becomes one chart: a metric and its held-out value (val_KEY), or all members of a metric (KEY.MEMBER), such as the
-// stages of a step.
+// stages of a step. What readers look for first comes first; gates and selection come last, folded.
+const first = ['bpb', 'bits_per_token', 'loss', 'tokens_per_s', 'lr', 'grad_norm', 'step_ms', 'stages_ms', 'mfu', 'memory_bytes',
+  'memory_most_bytes'];
+const rank = key => first.includes(key) ? first.indexOf(key) : first.length;
+const isFolded = key => /^(gate|sel)_/.test(key);
+const keys = [...new Set(runs.flatMap(run => Object.keys(run.series)))].sort();
 const groups = keys.filter(key => !key.includes('.') && !(key.startsWith('val_') && keys.includes(key.slice(4))))
-  .map(key => ({key, drawn: [key, 'val_' + key].filter(each => keys.includes(each)), says: ', dashed: held-out'}));
+  .map(key => ({key, drawn: [key, 'val_' + key].filter(each => keys.includes(each))}));
 for (const key of new Set(keys.filter(each => each.includes('.')).map(each => each.slice(0, each.indexOf('.')))))
-  groups.push({key, drawn: keys.filter(each => each.startsWith(key + '.')).sort(), says: ''});
+  groups.push({key, drawn: keys.filter(each => each.startsWith(key + '.'))});
+groups.sort((a, b) => isFolded(a.key) - isFolded(b.key) || rank(a.key) - rank(b.key) || (a.key < b.key ? -1 : 1));
 const dashes = ['none', '5 3', '1 3', '9 2 2 2', '2 2', '12 4', '4 8'];
 
 const smooth = make('input', {type: 'checkbox'}), log = make('input', {type: 'checkbox'});
@@ -45,13 +50,37 @@ function mean(points) {
     return [step, sum / Math.min(i + 1, 20)];
   });
 }
+// Returns a multiple of 1, 2 or 5 times a power of ten that divides the range into at most `most` parts.
+function stepOf(low, high, most) {
+  const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
+  return power * [1, 2, 5, 10].find(factor => factor * power >= rough * 0.999);
+}
+// Returns [value, label] of the multiples of `step` in the range. No two have the same label.
+function ticksOf(low, high, step) {
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
+    const value = i * step + 0;  // never -0
+    ticks.push([value, value.toLocaleString('en', {minimumFractionDigits: digits, maximumFractionDigits: digits})]);
+  }
+  return ticks;
+}
+// Powers of ten, and their double and fivefold where those are few; within less than a factor of two, as without logarithms.
+function logTicksOf(low, high) {
+  const ticks = [];
+  for (let power = Math.floor(low); power <= Math.ceil(high); ++power)
+    for (const factor of high - low > 4 ? [1] : [1, 2, 5]) {
+      const value = factor * 10 ** power;
+      if (Math.log10(value) >= low - 1e-9 && Math.log10(value) <= high + 1e-9) ticks.push([value, String(+value.toPrecision(3))]);
+    }
+  return ticks.length >= 2 ? ticks : ticksOf(10 ** low, 10 ** high, stepOf(10 ** low, 10 ** high, 4));
+}
 function chart(group) {
   const wide = 560, high = 260, bottom = 26, top = 8;
   const curves = [];
   for (const [i, run] of runs.entries())
     for (const key of group.drawn) {
-      const points = run.series[key];
-      if (points) curves.push({run, i, key, points: smooth.checked && !key.startsWith('val_') ? mean(points) : points});
+      const points = (run.series[key] || []).map(([step, value]) => [step, scaled(group.key, value)]);
+      if (points.length) curves.push({run, i, key, points: smooth.checked && !key.startsWith('val_') ? mean(points) : points});
     }
   const all = curves.flatMap(curve => curve.points).filter(([, value]) => !log.checked || value > 0);
   const scale = value => log.checked ? Math.log10(value) : value;
@@ -59,19 +88,22 @@ function chart(group) {
     [Math.min(a, scale(value)), Math.max(b, scale(value)), Math.min(c, step), Math.max(d, step)], [Infinity, -Infinity, Infinity, -Infinity]);
   if (low === most) [low, most] = [low - 0.5, most + 0.5];
   if (from === to) to = from + 1;
-  const value = tick => low + (most - low) * tick / 4;
-  const ticks = [0, 1, 2, 3, 4].map(tick => number(+(log.checked ? 10 ** value(tick) : value(tick)).toPrecision(3)));
-  const left = Math.max(62, 14 + 8 * Math.max(...ticks.map(label => label.length)));  // 8 units are the width of a digit
+  const apart = all.length && !log.checked ? stepOf(low, most, 5) : 0;
+  if (apart) [low, most] = [Math.floor(low / apart + 1e-9) * apart, Math.ceil(most / apart - 1e-9) * apart];
+  const ticks = !all.length ? [] : log.checked ? logTicksOf(low, most) : ticksOf(low, most, apart);
+  const left = Math.max(62, 14 + 8 * Math.max(0, ...ticks.map(tick => tick[1].length)));  // 8 units are the width of a digit
   const x = step => left + (wide - left - 8) * (step - from) / (to - from);
   const y = value => top + (high - top - bottom) * (most - scale(value)) / (most - low);
   const picture = svg('svg', {viewBox: `0 0 ${wide} ${high}`, role: 'img', 'aria-label': titles[group.key] || group.key});
   if (!all.length) return picture;
-  for (let tick = 0; tick <= 4; ++tick) {
-    const step = Math.round(from + (to - from) * tick / 4), at = y(log.checked ? 10 ** value(tick) : value(tick));
-    picture.append(svg('line', {x1: left, x2: wide - 8, y1: at, y2: at, class: 'grid'}),
-      svg('text', {x: left - 6, y: at + 4, 'text-anchor': 'end'}, ticks[tick]),
-      svg('text', {x: x(step), y: high - 8, 'text-anchor': tick === 4 ? 'end' : 'middle'}, number(step)));
-  }
+  for (const [value, label] of ticks)
+    picture.append(svg('line', {x1: left, x2: wide - 8, y1: y(value), y2: y(value), class: 'grid'}),
+      svg('text', {x: left - 6, y: y(value) + 4, 'text-anchor': 'end', class: 'tick'}, label));
+  const steps = ticksOf(from, to, Math.max(1, stepOf(from, to, 6)));
+  // A label near the right end would cover the name of the axis.
+  for (const [step, label] of steps)
+    if (x(step) < wide - 60) picture.append(svg('text', {x: x(step), y: high - 8, 'text-anchor': 'middle', class: 'tick'}, label));
+  picture.append(svg('text', {x: wide - 8, y: high - 8, 'text-anchor': 'end'}, 'step'));
   for (const curve of curves) {
     const points = curve.points.filter(([, value]) => !log.checked || value > 0).map(([step, value]) => `${x(step).toFixed(1)},${y(value).toFixed(1)}`);
     picture.append(svg('polyline', {points: points.join(' '), fill: 'none', stroke: colour(curve.i), 'stroke-width': 1.5,
@@ -87,16 +119,26 @@ function chart(group) {
     rule.setAttribute('x2', x(near[0][1][0]));
     rule.setAttribute('visibility', 'visible');
     picture.parentNode.querySelector('.note').textContent =
-      near.map(([curve, [at, value]]) => `${curve.run.name} ${curve.key} at step ${at}: ${number(value)}`).join('  ·  ');
+      near.map(([curve, [at, value]]) => `${curve.run.name} ${curve.key} at step ${at}: ${number(value)}${group.key.endsWith('_bytes') ? ' MB' : ''}`).join('  ·  ');
   });
   return picture;
 }
-const charts = document.getElementById('charts');
-function draw() {
-  charts.replaceChildren(...groups.map(group => make('figure', {id: 'chart-' + group.key},
-    make('figcaption', {}, (titles[group.key] || group.key) + (group.drawn.length > 1 ? group.says || ': ' + group.drawn.map(key => key.slice(key.indexOf('.') + 1)).join(', ') : '')),
-    chart(group), make('p', {class: 'note'}, '\u00a0'))));
+// Names the kinds of lines of a chart with more than one.
+function legend(group) {
+  if (group.drawn.length < 2) return [];
+  return [make('p', {class: 'legend'}, ...group.drawn.map((key, i) => {
+    const line = svg('svg', {viewBox: '0 0 30 10', class: 'sample'}, svg('line', {x1: 0, x2: 30, y1: 5, y2: 5, 'stroke-dasharray': dashes[i % dashes.length]}));
+    return make('span', {}, line, ' ' + (key.includes('.') ? key.slice(key.indexOf('.') + 1) : key.startsWith('val_') ? 'held-out' : 'training'));
+  }))];
 }
+const charts = document.getElementById('charts'), folded = document.getElementById('folded');
+const figure = group => make('figure', {id: 'chart-' + group.key}, make('figcaption', {}, titles[group.key] || group.key.replace(/_/g, ' ')),
+  ...legend(group), chart(group), make('p', {class: 'note'}, '\u00a0'));
+function draw() {
+  charts.replaceChildren(...groups.filter(group => !isFolded(group.key)).map(figure));
+  folded.querySelector('div').replaceChildren(...groups.filter(group => isFolded(group.key)).map(figure));
+}
+folded.hidden = !groups.some(group => isFolded(group.key));
 smooth.addEventListener('change', draw);
 log.addEventListener('change', draw);
 draw();
