@@ -93,7 +93,7 @@ COMPONENTS = (
         _stage("cases|faults_test", *PROGRAM, "cases", "faults_test", files=r"tools/(commands|sim)/|tools/[^/]*$"))),
     Component("python", r"python/tessera/.*\.py", (
         _stage("package_(autotune|autotune_prune|jit|triton|docs|import)", *OPS), _stage("python_.*", *OPS, files=r"_library|ops|__init__"),
-        _stage("package_triton_sim", *OPS))),
+        _stage("package_wheel", "all", files=r"_programs"), _stage("package_triton_sim", *OPS))),
     Component("models", r"models/.*\.cpp", (
         _stage("models-tests", "models-tests"),
         _stage("kernel-sources-tests|train-tests", "kernel-sources-tests", "train-tests"))),

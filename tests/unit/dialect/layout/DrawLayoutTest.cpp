@@ -138,6 +138,13 @@ TEST(Parse, SaysWhatIsWrong) {
                     "warps=536870912x536870912)",
                     {16, 8}),
             "a layout of more than 2^63 places or elements");
+  for (const char *text :
+       {"blocked(per_thread=1x1, lanes=4x8, warps=1x1, t=1)",
+        "dot_a(warps=1x1, t=1)", "wgmma(warps=4x1, n=8, t=1)",
+        "slice(mma(warps=1x1), axis=0, size=4, t=1)", "linear(t=1)",
+        "row_major(t=1)", "swizzled(t=1)", "cores(bytes=32, t=1)"})
+    EXPECT_NE(problem(text, {16, 8}).find("has no option t"), std::string::npos)
+        << problem(text, {16, 8});
   // Nothing of this may crash either.
   for (const char *text : {"",
                            "(",
