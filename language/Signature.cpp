@@ -176,12 +176,37 @@ static Argument specializeInt(const KernelParameter &parameter, Int value) {
   return classArgument(parameter, result);
 }
 
+// Returns the argument of a number whose parameter declares its type.
+static Argument specializeDeclared(const KernelParameter &parameter,
+                                   const Value &value) {
+  const std::string &element = parameter.declared;
+  const bool isFloat = isFloatElement(element);
+  const auto refuse = [&](const std::string &hint) {
+    throw Error("argument `" + parameter.name + "` is " + value.repr() +
+                    ", and the parameter is annotated with " + element,
+                hint);
+  };
+  if (value.is<double>() && !isFloat)
+    refuse("pass an integer, or annotate the parameter with tl.float32");
+  if (isFloat && elementBits(element) < 32)
+    refuse("numbers are passed in 32 or 64 bits: annotate it with tl.float32 "
+           "and convert it in the kernel");
+  ArgClass result{false, element, false};
+  const std::optional<Int> number = value.asInt();
+  result.divisible = number && !isFloat && !parameter.doNotSpecialize &&
+                     !parameter.doNotSpecializeAlignment && *number % 16 == 0;
+  return classArgument(parameter, result);
+}
+
 Argument specialize(const KernelParameter &parameter, const Actual &actual) {
   if (const auto *pointer = std::get_if<PointerValue>(&actual))
     return specializePointer(parameter, *pointer);
   const Value &value = std::get<Value>(actual);
   if (parameter.isConstexpr || value.isNone())
     return constexprArgument(parameter, value);
+  if (!parameter.declared.empty() &&
+      (value.is<bool>() || value.is<double>() || value.is<Int>()))
+    return specializeDeclared(parameter, value);
   if (value.is<bool>())
     return classArgument(parameter, {false, "i1", false});
   if (value.is<double>())
@@ -211,6 +236,18 @@ std::vector<Argument> specialize(const Signature &signature,
                   "it has no default: pass it");
   }
   return result;
+}
+
+std::string declaredElement(std::string_view annotation) {
+  static constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"int8", "i8"},       {"int16", "i16"},    {"int32", "i32"},
+      {"int64", "i64"},     {"uint8", "u8"},     {"uint16", "u16"},
+      {"uint32", "u32"},    {"uint64", "u64"},   {"float16", "fp16"},
+      {"bfloat16", "bf16"}, {"float32", "fp32"}, {"float64", "fp64"}};
+  for (const auto &[name, element] : names)
+    if (annotation == name || annotation == element)
+      return std::string(element);
+  return "";
 }
 
 // Returns a hint for names of tl and torch, such as "float32" for "fp32".

@@ -56,6 +56,9 @@ struct KernelParameter {
   Value defaultValue;
   bool doNotSpecialize = false;          // no constexpr 1, no ":16"
   bool doNotSpecializeAlignment = false; // no ":16"
+  // The element type that the annotation of a number names, "i64" for tl.int64;
+  // empty for another annotation.
+  std::string declared;
   SourceRange range;
 };
 
@@ -90,14 +93,20 @@ using Actual = std::variant<PointerValue, Value>;
 // Returns the specialized argument of an actual value, by Triton's rules: the
 // integer 1 and None become constexprs; an integer has the first of i32, i64
 // and u64 that holds it; integers divisible by 16 and pointers to 16-byte
-// boundaries get ":16"; bool is i1 and float fp32. Throws Error for values that
-// cannot be passed.
+// boundaries get ":16"; bool is i1 and float fp32. A number whose parameter is
+// annotated with a type has this type and never becomes a constexpr. Throws
+// Error for values that cannot be passed.
 Argument specialize(const KernelParameter &parameter, const Actual &actual);
 
 // Returns the arguments of a launch in positional order; missing ones take
 // their defaults. Throws Error for a wrong number of arguments.
 std::vector<Argument> specialize(const Signature &signature,
                                  const std::vector<Actual> &actuals);
+
+// Returns the element type that an annotation such as `int64`, the last name of
+// tl.int64, or `i64` declares; empty for another name. Python's int, float and
+// bool declare none.
+std::string declaredElement(std::string_view annotation);
 
 // Returns the argument for a value from an instance hint or a command line: a
 // class ("*bf16:16") for a run-time parameter, a value for a constexpr. A

@@ -208,6 +208,11 @@ void addParameter(const Program &program, const FunctionDef &function,
   KernelParameter parameter;
   parameter.name = node.name;
   parameter.isConstexpr = node.isConstexpr;
+  if (node.annotation && !node.isConstexpr) {
+    const ExprPtr quoted = quotedAnnotation(*node.annotation);
+    parameter.declared =
+        declaredElement(lastName(quoted ? *quoted : *node.annotation));
+  }
   parameter.range = node.range;
   parameter.hasDefault = node.defaultValue != nullptr;
   parameter.defaultValue = std::move(given);

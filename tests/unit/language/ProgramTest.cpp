@@ -843,6 +843,14 @@ TEST(Value, TruthIsPythons) {
     EXPECT_TRUE(yes.truth()) << yes.repr();
 }
 
+TEST(Signature, AnnotationsDeclareTypesOfNumbers) {
+  EXPECT_EQ(declaredElement("int64"), "i64");
+  EXPECT_EQ(declaredElement("u8"), "u8");
+  EXPECT_EQ(declaredElement("bfloat16"), "bf16");
+  for (const char *other : {"", "int", "float", "bool", "constexpr", "tensor"})
+    EXPECT_EQ(declaredElement(other), "") << other;
+}
+
 TEST(Signature, ClassesAreTritons) {
   KernelParameter plain, fixed, unaligned;
   plain.name = fixed.name = unaligned.name = "x";
@@ -866,6 +874,20 @@ TEST(Signature, ClassesAreTritons) {
   EXPECT_EQ(of(unaligned, PointerValue{"fp32", 64}), "*fp32");
   EXPECT_EQ(of(plain, PointerValue{"bf16", 64}), "*bf16:16");
   EXPECT_EQ(of(plain, PointerValue{"bf16", 8}), "*bf16");
+  KernelParameter wide = plain, small = plain, real = plain, half = plain;
+  wide.declared = "i64";
+  small.declared = "u8";
+  real.declared = "fp64";
+  half.declared = "fp16";
+  EXPECT_EQ(of(wide, Value(1)), "i64");
+  EXPECT_EQ(of(wide, Value(32)), "i64:16");
+  EXPECT_EQ(of(wide, Value(true)), "i64");
+  EXPECT_EQ(of(wide, Value()), "=None");
+  EXPECT_EQ(of(small, Value(17)), "u8");
+  EXPECT_EQ(of(real, Value(0.5)), "fp64");
+  EXPECT_EQ(of(real, Value(16)), "fp64");
+  EXPECT_THROW(of(wide, Value(0.5)), Error);
+  EXPECT_THROW(of(half, Value(0.5)), Error);
   for (const char *bad : {"", "*", "fp31", "*fp32:8", "fp32:16", "i1:16"})
     EXPECT_FALSE(ArgClass::parse(bad)) << bad;
 }
