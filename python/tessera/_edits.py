@@ -10,15 +10,32 @@ import re
 import textwrap
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tessera._literal import literal
+
+Source = tuple[list[str], int, str | None]  # lines, number of the first, file
+_sources: WeakKeyDictionary[FunctionType, Source] = WeakKeyDictionary()
+
+
+def _source_of(fn: FunctionType) -> Source:
+    lines, first = inspect.getsourcelines(fn)
+    return lines, first, inspect.getsourcefile(fn)
+
+
+def remember(fn: FunctionType) -> None:
+    """Keeps the text that the function has now: its file may change before the
+    first launch. A function without a text is an error when its text is needed."""
+    try:
+        _sources[fn] = _source_of(fn)
+    except (OSError, TypeError):
+        pass
 
 
 def parsed(fn: FunctionType) -> tuple[str, ast.FunctionDef, int, str | None]:
     """Text, tree, first line and file of a function. Raises RuntimeError."""
     try:
-        lines, first = inspect.getsourcelines(fn)
-        file = inspect.getsourcefile(fn)
+        lines, first, file = _sources.get(fn) or _source_of(fn)
     except (OSError, TypeError) as error:
         raise RuntimeError(f"the source text of `{fn.__qualname__}` is not available: {error}\n"
                            "HINT: kernels are compiled from their text: define it in a file or a notebook") \

@@ -15,6 +15,7 @@ import torch
 from tessera import language
 from tessera._arguments import FUNCTION, Arguments, is_tuple, kind_of
 from tessera._compiled import CompiledKernel
+from tessera._edits import remember
 from tessera._launcher import make_launcher, make_run
 from tessera._literal import plain
 from tessera._options import IGNORED, OPTIONS
@@ -55,8 +56,8 @@ def stand_ins(value: Any) -> Any:
 
 
 class JITFunction(Launchable):
-    """A function of the kernel language. Its text, with what it uses of other
-    functions and of module constants, is read at the first launch."""
+    """A function of the kernel language. Its text is read when it is decorated,
+    what it uses of other functions and of module constants at the first launch."""
 
     def __init__(self, fn: Callable[..., Any], do_not_specialize: Any = None, debug: bool | None = False,
                  do_not_specialize_on_alignment: Any = None) -> None:
@@ -65,6 +66,7 @@ class JITFunction(Launchable):
                             "HINT: put @tessera.jit right above def, below autotune and heuristics")
         functools.update_wrapper(self, fn)
         self.fn = fn
+        remember(fn)
         self.signature = inspect.signature(fn)
         self.parameters = list(self.signature.parameters.values())
         self.arg_names = [parameter.name for parameter in self.parameters]

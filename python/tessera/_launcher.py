@@ -90,8 +90,9 @@ def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: 
     def listed(texts: list[str]) -> str:
         return "".join(f"{text}, " for text in texts)
 
+    others = [f"{name}=None" for name in options if name not in names]
     text = TEMPLATE.replace("P", prefix).format(
-        parameters=listed(declared), options=listed([f"{name}=None" for name in options if name not in names]),
+        parameters=listed(declared), options=listed(["*", *others] if others else []),
         key=listed([*key, *options]), values=listed(names), taken=listed(list(options)),
         meta=", ".join(f"{name!r}: {name}" for name in names),
         runtime=listed([name for name in names if name not in constexprs]))

@@ -54,6 +54,21 @@ def kinds(OUT, i, f, b, none, FLAG: tl.constexpr, TEXT: tl.constexpr, TYPE: tl.c
     tl.store(OUT + 2 + tl.arange(0, 1), tl.full((1,), EPS, tl.float64))
 
 
+@tessera.jit
+def declared(OUT, wide: tl.int64, small: tl.uint8, unsigned: "tl.uint32", real: tl.float64, single: "fp32"):  # noqa: F821
+    tl.static_assert(wide.dtype == tl.int64)
+    tl.static_assert(small.dtype == tl.uint8)
+    tl.static_assert(unsigned.dtype == tl.uint32)
+    tl.static_assert(real.dtype == tl.float64)
+    tl.static_assert(single.dtype == tl.float32)
+    tl.store(OUT, (wide * wide).to(tl.float64))
+    tl.store(OUT + 1, (small + small).to(tl.float64))
+    tl.store(OUT + 2, (unsigned // 2).to(tl.float64))
+    tl.store(OUT + 3, real)
+    tl.store(OUT + 4, single.to(tl.float64))
+    tl.store(OUT + 5 + tl.arange(0, 4), (tl.arange(0, 4) * wide).to(tl.float64))
+
+
 width = 4
 index = sorted([lambda: 0], key=id)[0]  # no function that a kernel could call
 
@@ -253,6 +268,7 @@ class TestMessages:
     def test_arguments(self):
         x = self.x
         self.refused(TypeError, "missing 1 required positional argument: 'BLOCK'", lambda: add[(1,)](x, x, x, 8))
+        self.refused(TypeError, "takes 6 positional arguments but 7 were given", lambda: add[(1,)](x, x, x, 8, 8, 4))
         self.refused(TypeError, "no parameter `BLOK`\nHINT: it has X, Y, OUT, n, BLOCK",
                      lambda: add[(1,)](x, x, x, 8, BLOCK=8, BLOK=8))
         self.refused(TypeError, "argument `n` is 'eight'\nHINT: such a value is a constexpr",
@@ -304,3 +320,39 @@ class TestNumbers:
 
     def test_next_power_of_2(self):
         assert [tessera.next_power_of_2(n) for n in (0, 1, 2, 3, 4, 5, 1 << 40, (1 << 40) + 1)] == [0, 1, 2, 4, 4, 8, 1 << 40, 1 << 41]
+
+
+class TestDeclaredTypes:
+    """Annotations such as tl.int64 set the type of a number, as in Triton."""
+
+    @pytest.mark.parametrize("wide, small, unsigned, real, single", [(1 << 30, 200, -2, 0.1, 0.1), (1, 1, 1, 1.0, 1), (16, 16, 16, 3, 2)])
+    def test_types_are_those_declared(self, wide, small, unsigned, real, single):
+        out = torch.zeros(9, dtype=torch.float64)
+        declared[(1,)](out, wide, small, unsigned, real, single)
+        expected = [wide * wide, (2 * small) % 256, (unsigned % (1 << 32)) // 2, real, torch.tensor(single, dtype=torch.float32).item()]
+        assert out.tolist() == [float(one) for one in [*expected, *(at * wide for at in range(4))]]
+
+    def test_other_numbers_are_refused(self):
+        out = torch.zeros(9, dtype=torch.float64)
+        with pytest.raises(Exception, match="argument `wide` is 0.5, and the parameter is annotated with i64\n.*pass an integer"):
+            declared[(1,)](out, 0.5, 1, 1, 1.0, 1.0)
+
+        @tessera.jit
+        def half(OUT, x: tl.float16):
+            tl.store(OUT, x)
+
+        with pytest.raises(Exception, match="argument `x` is 0.5, and the parameter is annotated with fp16\n.*tl.float32"):
+            half[(1,)](out, 0.5)
+
+
+def test_the_text_is_that_of_the_decoration(tmp_path):
+    """A file that changes before the first launch changes no kernel."""
+    file = tmp_path / "edited.py"
+    text = "import tessera\nimport tessera.language as tl\n\n\n@tessera.jit\ndef one(OUT):\n    tl.store(OUT, 1)\n"
+    file.write_text(text)
+    scope = {"__name__": "edited"}
+    exec(compile(text, str(file), "exec"), scope)
+    file.write_text("# a line\n" + text.replace("OUT, 1", "OUT, 2"))
+    out = torch.zeros(1)
+    scope["one"][(1,)](out)
+    assert out.item() == 1
