@@ -123,7 +123,7 @@ TEST(RunFolder, SyncsBothFoldersOfAnEarlierRun) {
   const TestFolder folder;
   folder.write("run/metrics.json", "one");
   folder.write("run/ckpt/x", "weights");
-  const RunFolder run(folder.file("run"));
+  RunFolder run(folder.file("run"));
   syncedPaths.clear();
   EXPECT_EQ(run.putAside(), run.file("previous-1"));
   for (const std::string &path : {run.file("previous-1"), folder.file("run")})
