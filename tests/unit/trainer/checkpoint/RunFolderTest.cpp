@@ -121,9 +121,9 @@ TEST(RunFolder, AReopenedRunKeepsItsResultAndIsNotFinished) {
 // A power failure must lose neither the new folder nor the names in it.
 TEST(RunFolder, SyncsBothFoldersOfAnEarlierRun) {
   const TestFolder folder;
+  RunFolder run(folder.file("run"));
   folder.write("run/metrics.json", "one");
   folder.write("run/ckpt/x", "weights");
-  RunFolder run(folder.file("run"));
   syncedPaths.clear();
   EXPECT_EQ(run.putAside(), run.file("previous-1"));
   for (const std::string &path : {run.file("previous-1"), folder.file("run")})
