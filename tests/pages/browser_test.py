@@ -252,7 +252,7 @@ def check_report(browser, folder, program):
     for value, y in pairs:
         expected_y = low[1] + (value - low[0]) * (high[1] - low[1]) / (high[0] - low[0])
         assert abs(y - expected_y) < 0.2, (value, y, expected_y)
-    x, y = browser.value("(() => { const box = document.querySelector('#chart-bpb svg').getBoundingClientRect(); "
+    x, y = browser.value("(() => { const box = document.querySelector('#chart-bpb > svg').getBoundingClientRect(); "
                          "return [box.right - 9, box.top + box.height / 2]; })()")
     browser.mouse("mouseMoved", x, y)
     said = browser.value("document.querySelector('#chart-bpb .note').textContent")

@@ -86,7 +86,8 @@ function chart(group) {
   const scale = value => log.checked ? Math.log10(value) : value;
   let [low, most, from, to] = all.reduce(([a, b, c, d], [step, value]) =>
     [Math.min(a, scale(value)), Math.max(b, scale(value)), Math.min(c, step), Math.max(d, step)], [Infinity, -Infinity, Infinity, -Infinity]);
-  if (low === most) [low, most] = [low - 0.5, most + 0.5];
+  const margin = log.checked ? 0.5 : Math.abs(low) / 20 || 0.5;  // around a constant
+  if (low === most) [low, most] = [low - margin, most + margin];
   if (from === to) to = from + 1;
   const apart = all.length && !log.checked ? stepOf(low, most, 5) : 0;
   if (apart) [low, most] = [Math.floor(low / apart + 1e-9) * apart, Math.ceil(most / apart - 1e-9) * apart];

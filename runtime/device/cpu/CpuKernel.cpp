@@ -20,22 +20,7 @@ namespace tessera::runtime {
 
 namespace {
 
-enum class SlotKind : uint8_t { Integer, Float32, Float64 };
-
-int64_t floatBits(double number, SlotKind kind) {
-  return kind == SlotKind::Float32
-             ? int64_t(std::bit_cast<uint32_t>(float(number)))
-             : std::bit_cast<int64_t>(number);
-}
-
-int64_t slotBits(const Arg &arg, SlotKind kind) {
-  // An annotation can declare a float where an integer is passed.
-  if (kind != SlotKind::Integer) {
-    if (const int64_t *number = std::get_if<int64_t>(&arg))
-      return floatBits(double(*number), kind);
-    if (const bool *flag = std::get_if<bool>(&arg))
-      return floatBits(double(*flag), kind);
-  }
+int64_t slotBits(const Arg &arg, bool isFloat32) {
   if (const Pointer *pointer = std::get_if<Pointer>(&arg))
     return int64_t(reinterpret_cast<uintptr_t>(pointer->address));
   if (const int64_t *number = std::get_if<int64_t>(&arg))
@@ -45,7 +30,8 @@ int64_t slotBits(const Arg &arg, SlotKind kind) {
   if (const bool *flag = std::get_if<bool>(&arg))
     return *flag;
   if (const double *number = std::get_if<double>(&arg))
-    return floatBits(*number, kind);
+    return isFloat32 ? int64_t(std::bit_cast<uint32_t>(float(*number)))
+                     : std::bit_cast<int64_t>(*number);
   return 0;
 }
 
@@ -61,9 +47,7 @@ public:
       else {
         slots.push_back(
             {uint32_t(argumentOf(parameter.name, kernel, parameters)),
-             parameter.type == "fp32"   ? SlotKind::Float32
-             : parameter.type == "fp64" ? SlotKind::Float64
-                                        : SlotKind::Integer});
+             parameter.type == "fp32"});
         names.push_back(parameter.name);
       }
   }
@@ -90,7 +74,7 @@ public:
       values = manySlots.data();
     }
     for (size_t i = 0; i < slots.size(); ++i)
-      values[i] = slotBits(args[slots[i].argument], slots[i].kind);
+      values[i] = slotBits(args[slots[i].argument], slots[i].isFloat32);
     if (!reports) {
       check(runGrid(module, values, grid, scratchBytes, nullptr, &work), args);
       return;
@@ -162,7 +146,7 @@ private:
 
   struct Slot {
     uint32_t argument; // index into the launch's arguments
-    SlotKind kind;
+    bool isFloat32;
   };
 
   CpuModule module;

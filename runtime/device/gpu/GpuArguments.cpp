@@ -55,13 +55,6 @@ GpuArguments::Kind kindOf(const language::ArgClass &type) {
 // Returns true if the argument fits the slot, and stores its bits in `value`.
 bool convert(const Slot &slot, const Arg &arg, GpuArguments::Value &value) {
   using Kind = GpuArguments::Kind;
-  // An annotation can declare a float where an integer is passed.
-  if (slot.kind == Kind::Float32 || slot.kind == Kind::Float64) {
-    if (const auto *integer = std::get_if<int64_t>(&arg))
-      return convert(slot, Arg(double(*integer)), value);
-    if (const auto *flag = std::get_if<bool>(&arg))
-      return convert(slot, Arg(double(*flag)), value);
-  }
   if (const auto *pointer = std::get_if<Pointer>(&arg)) {
     value = bytesOf(reinterpret_cast<uint64_t>(pointer->address));
     return slot.pointer() && pointer->type == slot.element;
