@@ -186,8 +186,10 @@ static Argument specializeDeclared(const KernelParameter &parameter,
                     ", and the parameter is annotated with " + element,
                 hint);
   };
-  if (value.is<double>() && !isFloat)
-    refuse("pass an integer, or annotate the parameter with tl.float32");
+  if (value.is<double>() != isFloat)
+    refuse(isFloat
+               ? "pass a float such as 1.0"
+               : "pass an integer, or annotate the parameter with tl.float32");
   if (isFloat && elementBits(element) < 32)
     refuse("numbers are passed in 32 or 64 bits: annotate it with tl.float32 "
            "and convert it in the kernel");

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -45,6 +46,13 @@ class Launchable(Decorated):
 def is_constexpr(parameter: inspect.Parameter) -> bool:
     note = parameter.annotation
     return note is language.constexpr or isinstance(note, str) and note.split(".")[-1].strip() == "constexpr"
+
+
+def declares_float(parameter: inspect.Parameter) -> bool:
+    """Whether the annotation is tl.float32 or tl.float64, for which Triton also takes an integer."""
+    note = parameter.annotation
+    name = note.name if isinstance(note, language.dtype) else note.split(".")[-1].strip() if isinstance(note, str) else ""
+    return name in ("float32", "float64", "fp32", "fp64")
 
 
 def stand_ins(value: Any) -> Any:
@@ -188,7 +196,10 @@ class JITFunction(Launchable):
         count = 0  # of the arguments that are not constexprs
         for parameter, value in zip(self.parameters, values):
             name, constexpr = parameter.name, parameter.name in self.constexprs
-            found.add(name, value, constexpr, f"a{count}")
+            if declares_float(parameter) and isinstance(value, numbers.Integral):
+                found.add(name, float(value), constexpr, f"float(a{count})")
+            else:
+                found.add(name, value, constexpr, f"a{count}")
             count += not constexpr
             if name in found.shapes and name not in self._tuples:
                 self._tuples.add(name)
@@ -197,7 +208,7 @@ class JITFunction(Launchable):
         options = {name: plain(value) for name, value in zip(self.options, taken) if value is not None}
         debug = bool(options.pop("debug", self.debug))
         text = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        made = (found.order, tuple(found.constexprs), tuple(found.shapes.items()), tuple(found.functions), text, debug)
+        made = (found.order, tuple(found.places), tuple(found.constexprs), tuple(found.shapes.items()), tuple(found.functions), text, debug)
         plan = self._made.get(made)
         if plan is None:
             plan = self._made[made] = self._make_plan(found, taken, count, debug, text)

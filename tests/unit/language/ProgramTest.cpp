@@ -885,7 +885,7 @@ TEST(Signature, ClassesAreTritons) {
   EXPECT_EQ(of(wide, Value()), "=None");
   EXPECT_EQ(of(small, Value(17)), "u8");
   EXPECT_EQ(of(real, Value(0.5)), "fp64");
-  EXPECT_EQ(of(real, Value(16)), "fp64");
+  EXPECT_THROW(of(real, Value(16)), Error);
   EXPECT_THROW(of(wide, Value(0.5)), Error);
   EXPECT_THROW(of(half, Value(0.5)), Error);
   for (const char *bad : {"", "*", "fp31", "*fp32:8", "fp32:16", "i1:16"})
