@@ -881,6 +881,9 @@ TEST(Signature, ClassesAreTritons) {
   half.declared = "fp16";
   EXPECT_EQ(of(wide, Value(1)), "i64");
   EXPECT_EQ(of(wide, Value(32)), "i64:16");
+  EXPECT_EQ(of(wide, Value(8)), "i64");
+  wide.doNotSpecialize = true;
+  EXPECT_EQ(of(wide, Value(32)), "i64");
   EXPECT_EQ(of(wide, Value(true)), "i64");
   EXPECT_EQ(of(wide, Value()), "=None");
   EXPECT_EQ(of(small, Value(17)), "u8");

@@ -87,6 +87,8 @@ TEST(Case, ReadsAndWrites) {
       replaced(replaced(good, "NaN", "0.25"), "-Infinity", "1e300");
   const std::string text = writeCase(readCase(finite, "case.json"));
   EXPECT_EQ(writeCase(readCase(text, "case.json")), text);
+  EXPECT_EQ(readCase(text, "case.json").source->sequence, 512);
+  EXPECT_EQ(readCase(text, "case.json").source->threads, 3);
   EXPECT_EQ(readCase(text, "case.json").constexprs.at("S"),
             recorded.constexprs.at("S"));
   EXPECT_NE(text.find("6364136223846793005"), std::string::npos);
