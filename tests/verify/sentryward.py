@@ -98,8 +98,9 @@ def description(launch, blocks=2):
 
 def text(launch):
     """The PTX of the launch with its number of programs as constants, because the verified grid is smaller: a kernel that divides its
-    work by tl.num_programs() would else do that of another launch."""
-    ptx = launch["ptx"]
+    work by tl.num_programs() would else do that of another launch. Comments and places of the source are removed, so that a moved line of
+    a kernel does not change the text."""
+    ptx = "\n".join(line for line in launch["ptx"].splitlines() if not line.lstrip().startswith(("//", ".loc", ".file"))) + "\n"
     for axis, extent in zip("xyz", [*launch["grid"], 1, 1]):
         ptx = ptx.replace(f"%nctaid.{axis};", f"{extent};")
     return ptx
