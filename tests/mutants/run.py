@@ -252,9 +252,11 @@ def key_of(entry):
 
 
 def settled(entries):
-    """(rows of the first runs, the same with what later runs of the survivors said)"""
-    first = [e for e in entries if "again" not in e]
-    later = {key_of(e): e for e in entries if "again" in e}
+    """(rows of the first count, the same with what later runs of the survivors said). A later run with the same sources, whose tests are
+    those that the first one had not run yet, belongs to the first count."""
+    same = {key_of(e): e for e in entries if e.get("again") == e["commit"]}
+    later = {key_of(e): e for e in entries if e.get("again", e["commit"]) != e["commit"]}
+    first = [same.get(key_of(e), e) for e in entries if "again" not in e]
     return first, [later.get(key_of(e), e) for e in first]
 
 

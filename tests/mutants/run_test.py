@@ -145,6 +145,13 @@ def survivors_again(folder, component, entries, output):
     assert len(run.load(file)) == len(rows), "nothing left to plant"
 
 
+def test_more_tests_of_the_same_commit_belong_to_the_first_count():
+    row = lambda draw, verdict, **more: dict(seed=1, component="c", draw=draw, verdict=verdict, commit="abc", **more)
+    rows = [row(0, "survived"), row(1, "survived"), row(0, "killed", again="abc"), dict(row(1, "killed", again="abc"), commit="def")]
+    first, now = run.settled(rows)
+    assert [e["verdict"] for e in first] == ["killed", "survived"] and [e["verdict"] for e in now] == ["killed", "killed"]
+
+
 def test_chosen_components():
     names = lambda text: [c.name for c in run.components_of(text)]
     assert names("") == [c.name for c in COMPONENTS], "all"
