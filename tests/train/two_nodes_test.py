@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from repository import BUILD
+from repository import BUILD, ROOT
 from two_nodes import ADDRESSES, two_nodes
 
 TORCHRUN = pathlib.Path(sys.executable).parent / "torchrun"
@@ -192,6 +192,18 @@ def test_other_settings_are_refused(cluster):
     for log in logs:
         assert "process 1 on node node-b has other settings than process 0 on node node-a: train.lr=0.25 (process 0: " in log, log
         assert "train.seed=9 (process 0: " in log, log
+    assert not (cluster.folders[0] / "run/config.json").exists()
+
+
+@shared
+def test_other_kernel_files_are_refused(cluster):
+    copy = cluster.folder / "other/kernels"
+    shutil.copytree(ROOT / "kernels", copy)
+    file = copy / "nn/rope.py"
+    file.write_text(file.read_text().replace("# SPDX", "# Edited on one node.\n# SPDX", 1))
+    cluster.train("kernels=tessera", "train.steps=4", environments=({}, {"TESSERA_KERNELS": str(copy)}))
+    for log in refused(cluster):
+        assert "process 1 on node node-b has other texts of kernel files than process 0 on node node-a: nn/rope.py" in log, log
     assert not (cluster.folders[0] / "run/config.json").exists()
 
 

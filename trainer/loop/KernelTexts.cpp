@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace fs = std::filesystem;
 
@@ -78,6 +79,32 @@ std::string kernelChange(const std::map<std::string, std::string> &before,
     if (!now.count(name) && !hasFile(now, name, sum))
       add(name, "is not used any more");
   return text;
+}
+
+void requireSameKernelFiles(const KernelTexts &texts, DataParallel &parallel) {
+  if (parallel.size() == 1)
+    return;
+  const nlohmann::json own = {{"node", parallel.node()},
+                              {"sums", kernelSums(texts)}};
+  nlohmann::json first;
+  int64_t rank = 0;
+  for (const std::string &text : parallel.fromAll(own.dump())) {
+    const auto told = nlohmann::json::parse(text);
+    if (rank == 0)
+      first = told;
+    std::string different;
+    for (const auto &[name, sum] : told["sums"].items())
+      if (first["sums"].contains(name) && first["sums"][name] != sum)
+        different += (different.empty() ? "" : ", ") + name;
+    if (!different.empty())
+      throw Error(fmt::format("process {} on node {} has other texts of kernel "
+                              "files than process 0 on node {}: {}",
+                              rank, told["node"].get<std::string>(),
+                              first["node"].get<std::string>(), different),
+                  "copy the files of one node to the others, or start all from "
+                  "a shared folder");
+    ++rank;
+  }
 }
 
 std::string keptCopy(const fs::path &folder, const std::string &file) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "models/Kernels.h"
+#include "trainer/parallel/DataParallel.h"
 
 #include <filesystem>
 #include <map>
@@ -26,6 +27,12 @@ std::map<std::string, std::string> kernelSums(const KernelTexts &texts);
 /// are equal. A file in another folder with the same text is unchanged.
 std::string kernelChange(const std::map<std::string, std::string> &before,
                          const std::map<std::string, std::string> &now);
+
+/// Throws tessera::Error in all processes, with the names of the node and of
+/// the files, if a file of the same name has another text in a process than in
+/// process 0. A file that only one of them used is not compared. All processes
+/// must call this function.
+void requireSameKernelFiles(const KernelTexts &texts, DataParallel &parallel);
 
 /// Writes the texts and SHA256SUMS to kernels/step_NNNNNNNN in the run folder,
 /// unless the copies of an earlier step are equal. `step` is the first step, of

@@ -110,6 +110,7 @@ int trainAsPlanned(const Config &given, World world, Attempt &attempt) {
   firstBatches(model, optimizer, corpus, config, progress, say);
   sayExchangeRate(parallel, config, model.parameterCount(), device, say);
   const KernelTexts kernels = kernelTexts(model.kernels().files());
+  requireSameKernelFiles(kernels, parallel);
   const RunTuning tuning = tuningOf(model.kernels(), device);
   if (const std::string line = coverageLine(tuning); !line.empty())
     say(line);

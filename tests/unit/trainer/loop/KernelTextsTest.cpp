@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/KernelTexts.h"
 
+#include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
 #include "tests/unit/trainer/TestFolder.h"
+#include "tests/unit/trainer/TwoRanks.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +48,35 @@ TEST(KernelFiles, AFileInAnotherFolderIsTheSameFile) {
   EXPECT_EQ(kernelChange(before, kernelSums({{"ours/near.py", "3"},
                                              {"nn/rope.py", "2"}})),
             "ours/near.py is new, mine/near.py is not used any more");
+}
+
+std::vector<std::string> onNodes(const KernelTexts &first,
+                                 const KernelTexts &second) {
+  return onTwoRanks([&](DataParallel &parallel) {
+    try {
+      requireSameKernelFiles(parallel.first() ? first : second, parallel);
+    } catch (const Error &error) {
+      throw std::runtime_error(error.message + " / " + error.hint);
+    }
+  });
+}
+
+TEST(KernelFiles, NodesWithOtherTextsEnd) {
+  const auto errors = onNodes({{"a", "1"}, {"b", "2"}, {"c", "3"}},
+                              {{"a", "x"}, {"b", "2"}, {"c", "4"}});
+  EXPECT_EQ(errors[0], errors[1]);
+  EXPECT_EQ(errors[0].find("process 1 on node "), 0u) << errors[0];
+  EXPECT_NE(errors[0].find(" has other texts of kernel files than process 0 on "
+                           "node "),
+            std::string::npos);
+  EXPECT_NE(errors[0].find(": a, c / copy the files of one node"),
+            std::string::npos)
+      << errors[0];
+  // One process may use a file that the other does not need.
+  const std::vector<std::string> none = {"", ""};
+  EXPECT_EQ(onNodes({{"a", "1"}, {"b", "2"}}, {{"a", "1"}, {"c", "2"}}), none);
+  DataParallel alone(World{});
+  requireSameKernelFiles({{"a", "1"}}, alone);
 }
 
 TEST(KernelFiles, ARunKeepsTheTextsOfEachOfItsParts) {
