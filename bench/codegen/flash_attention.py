@@ -28,6 +28,7 @@ TILES = {("forward", 64): (128, 128, 4), ("forward", 128): (128, 64, 4), ("backw
 NAME = re.compile(r"(flash_fwd_kernel|flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel)I\d+Flash_[fb]wd_kernel_traitsI"
                   r"Li(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E.*bfloat16_t.*?EE((?:Lb[01]E)+)EEv")
 MULTIPLIES = {"HMMA.16816": 16 * 8 * 16, "HMMA.1688": 16 * 8 * 8}
+LISTED = ("dense_fwd", 128, "tessera")  # the loop that docs/codegen-report.md lists by line
 PAIRS = 64 * 128  # (query, key) pairs for which instructions are given
 
 
@@ -144,6 +145,19 @@ def require_same(reported, loops):
                            "make sass.py follow ptx/Loops.cpp" % (theirs, ours))
 
 
+def lines_of(loops):
+    """The lines of kernels/ from which the instructions of the main loop come: a list of dicts with file, line, text and counts of opcodes."""
+    files = {}
+    for path in sorted((ROOT / "kernels").rglob("*.py")):
+        files.setdefault(path.name, []).append(path)
+    found = []
+    for (name, line), opcodes in sass.by_line(sass.main_loop(loops)).items():
+        known = files.get(name, [])
+        text = known[0].read_text().splitlines()[line - 1].strip() if len(known) == 1 else ""
+        found.append(dict(file=known[0].relative_to(ROOT).as_posix() if text else name, line=line, text=text, opcodes=opcodes))
+    return found
+
+
 def of_ours(name, head, launch, compiler):
     """A record of one of our kernels. Triton's failures are left out with their reason."""
     import simulator
@@ -162,6 +176,8 @@ def of_ours(name, head, launch, compiler):
         return dict(record, left_out="%s: %s" % (type(error).__name__, str(error)[:300]))
     threads = getattr(done, "threads", 32 * options["num_warps"])
     loops, report = count_report(done.ptx, done.shared, threads, getattr(done, "min_blocks", 0))
+    if (name, head, compiler) == LISTED:
+        record["lines"] = lines_of(loops)
     return dict(record, ptxas=report["ptxas"], registers=report["registers"], spill=report["spill_stores"] + report["spill_loads"],
                 blocks_per_sm=report["blocks_per_sm"],
                 **figures(loops, PRODUCTS[name], head, constants["BM"], constants["BN"], threads // 32))

@@ -57,3 +57,19 @@ def table(rows):
                 lines.append("| %s | %s |" % (name_of(row), " | ".join(cells + [number(value) for value in classes(row).values()])))
         lines += ["", *["%s: %s." % (name_of(row), row["left_out"]) for row in mine if "left_out" in row]]
     return "\n".join(lines).strip()
+
+
+def listing(rows):
+    """A table with the lines of the kernel from which the instructions of a main loop come, of the row that has them; empty without one."""
+    row = next((row for row in rows if row.get("lines")), None)
+    if not row:
+        return ""
+    heads = "`%s`, D = %d: an iteration of a warp has %d instructions for %d x %d pairs by %d warps." % (
+        row["kernel"], row["head"], row["iteration"]["total"], row["rows"], row["keys"], row["warps"])
+    lines = [heads, "", "| line | all | instructions | text |", "|---|---:|---|---|"]
+    for one in row["lines"]:
+        opcodes = sorted(one["opcodes"].items(), key=lambda item: (-item[1], item[0]))
+        text = "`%s`" % one["text"].replace("|", "\\|") if one["text"] else ""
+        lines.append("| %s:%d | %d | %s | %s |" % (one["file"].removeprefix("kernels/"), one["line"], sum(one["opcodes"].values()),
+                                               ", ".join("%d %s" % (count, opcode) for opcode, count in opcodes), text))
+    return "\n".join(lines)

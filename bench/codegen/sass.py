@@ -4,6 +4,7 @@
 """The rules are those of ptx/SassListing.cpp and ptx/Loops.cpp, so that the counts are those of `tessera report`, which reads PTX only.
 A loop is a natural loop of the flow graph. An iteration of an innermost loop is the path from its head back to it that has the most tensor
 instructions, accesses of memory (but the stack) and barriers, and of these paths the shortest. NOP is not counted."""
+import collections
 import re
 
 # Class -> opcodes without modifiers. An opcode that no class names is "integer" (ptx/SassListing.cpp: Alu).
@@ -31,6 +32,7 @@ DUTIES = {"tensor", "ldsm", "copy", "global", "shared", "barrier"}
 BRANCHES = {"BRA", "JMP", "BRX"}
 LABEL = re.compile(r"`\(([^)]*)\)")
 SECTION = re.compile(r"^\s*\.text\.(\S+):$")
+PLACE = re.compile(r'^//## File "([^"]+)", line (\d+)')
 
 
 def class_of(opcode):
@@ -49,10 +51,12 @@ def counts_of(opcodes):
 
 
 class Instruction:
-    """An instruction: its opcode with modifiers, the label to which it branches (or None), whether the next instruction may follow."""
+    """An instruction: its opcode with modifiers, the label to which it branches (or None), whether the next instruction may follow, and the
+    (file, line) of the source from which it comes, or None."""
 
-    def __init__(self, text):
+    def __init__(self, text, place=None):
         text = text.strip()
+        self.place = place
         conditional = False
         if text.startswith("@"):
             guard, _, text = text.partition(" ")
@@ -78,7 +82,7 @@ def kernels_of(text):
 def read(text, kernel=None):
     """(instructions, label -> index) of a kernel of the disassembly, of the first one if `kernel` is None. Raises ValueError if the
     disassembly does not have it."""
-    code, labels, inside, done = [], {}, False, False
+    code, labels, inside, done, place = [], {}, False, False, None
     for line in text.splitlines():
         section = SECTION.match(line)
         if section:
@@ -90,8 +94,10 @@ def read(text, kernel=None):
             inside = False
         if not inside:
             continue
+        if found := PLACE.match(line):
+            place = found.group(1), int(found.group(2))
         if line.startswith("/*") and "*/" in line:
-            one = Instruction(line.partition("*/")[2])
+            one = Instruction(line.partition("*/")[2], place)
             if one.opcode and one.opcode != "NOP":
                 code.append(one)
         elif line.endswith(":"):
@@ -183,30 +189,30 @@ class Graph:
 
 
 class Path:
-    """Opcodes on a way through a loop. A path is better if it has more duties, or as many and fewer instructions."""
+    """Instructions on a way through a loop. A path is better if it has more duties, or as many and fewer instructions."""
 
-    def __init__(self, opcodes):
-        self.opcodes = opcodes
-        self.rank = (-sum(class_of(opcode) in DUTIES for opcode in opcodes), len(opcodes))
+    def __init__(self, code):
+        self.code = code
+        self.rank = (-sum(class_of(one.opcode) in DUTIES for one in code), len(code))
 
 
 def iteration(code, graph, head, inside):
-    """The opcodes of one iteration of an innermost loop."""
+    """The instructions of one iteration of an innermost loop."""
     ways, ends = {}, []
     for block in (b for b in graph.order if b in inside):
         known = [ways[come] for come in graph.previous[block] if block != head and come in ways]
         if block != head and not known:
             continue
-        before = min(known, key=lambda way: way.rank).opcodes if known else []
-        ways[block] = Path(before + [one.opcode for one in code[slice(*graph.blocks[block])]])
+        before = min(known, key=lambda way: way.rank).code if known else []
+        ways[block] = Path(before + code[slice(*graph.blocks[block])])
         if head in graph.next[block]:
             ends.append(ways[block])
-    return min(ends, key=lambda way: way.rank).opcodes if ends else []
+    return min(ends, key=lambda way: way.rank).code if ends else []
 
 
 def tensor_loops(text, kernel=None):
     """The innermost loops with tensor instructions, in the order of the text: dicts with `at` (index of the first instruction of the head),
-    `iteration` and `complete` (opcodes of an iteration and of the complete loop)."""
+    `iteration` and `complete` (opcodes of an iteration and of the complete loop), and `places` (of the instructions of the iteration)."""
     code, labels = read(text, kernel)
     graph = Graph(code, labels)
     loops, found = graph.loops(), []
@@ -215,9 +221,17 @@ def tensor_loops(text, kernel=None):
             continue
         complete = [one.opcode for block in sorted(inside) for one in code[slice(*graph.blocks[block])]]
         once = iteration(code, graph, head, inside)
-        if any(class_of(opcode) == "tensor" for opcode in once):
-            found.append(dict(at=graph.blocks[head][0], iteration=once, complete=complete))
+        if any(class_of(one.opcode) == "tensor" for one in once):
+            found.append(dict(at=graph.blocks[head][0], iteration=[one.opcode for one in once], complete=complete, places=[one.place for one in once]))
     return found
+
+
+def by_line(loop):
+    """(file, line) -> opcode without modifiers -> how many instructions of an iteration come from there; both sorted."""
+    counts = {}
+    for place, opcode in zip(loop["places"], loop["iteration"]):
+        counts.setdefault(place or ("", 0), collections.Counter())[opcode.partition(".")[0]] += 1
+    return {place: dict(sorted(counts[place].items())) for place in sorted(counts)}
 
 
 def masks_of(opcodes):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the table of main loops in docs/codegen-report.md against bench/results/main_loops.json; --fix writes it.
+"""Checks the tables of main loops in docs/codegen-report.md against bench/results/main_loops.json; --fix writes it.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -15,6 +15,7 @@ from codegen import loop_table  # noqa: E402
 
 RESULTS, PAGE = ROOT / "bench" / "results" / "main_loops.json", ROOT / "docs" / "codegen-report.md"
 BEGIN, END = "<!-- main loops: written by scripts/checks/main_loops.py --fix -->", "<!-- end of main loops -->"
+LISTING, LISTING_END = "<!-- forward loop: written by scripts/checks/main_loops.py --fix -->", "<!-- end of forward loop -->"
 
 
 def block(result):
@@ -31,8 +32,16 @@ def main():
             "; ".join(failed)))
         return 1
     texts = page_block.replaced(PAGE, PAGE.relative_to(ROOT), BEGIN, END, block(result))
-    return page_block.settle({PAGE: texts[1]} if texts[0] != texts[1] else {},
-                             "docs/codegen-report.md: the table of main loops is not that of bench/results/main_loops.json") if texts else 1
+    if not texts:
+        return 1
+    before, after = texts
+    listing = "\n".join([LISTING, loop_table.listing(result["rows"]), LISTING_END])
+    if LISTING not in after or LISTING_END not in after:
+        print("check: docs/codegen-report.md lacks the lines %s and %s" % (LISTING, LISTING_END))
+        return 1
+    after = after.split(LISTING)[0] + listing + after.split(LISTING_END)[1]
+    return page_block.settle({PAGE: after} if before != after else {},
+                             "docs/codegen-report.md: the tables of main loops are not those of bench/results/main_loops.json")
 
 
 if __name__ == "__main__":

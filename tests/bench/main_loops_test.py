@@ -59,6 +59,31 @@ def test_an_iteration_copies_and_does_not_mask():
     assert sass.counts_of(loop["iteration"]) == {"tensor": 1, "copy": 1, "exp": 1, "control": 3, "integer": 1, "total": 7}
 
 
+def test_instructions_by_line():
+    """An instruction comes from the line that the listing names last; the path that the iteration does not take is left out."""
+    text = listing(("k", [".L_x_1:", "LDSM.16.M88.4 R4, [R20]", TENSOR, TENSOR, "@P2 BRA `(.L_x_3)", "FSEL R12, R12, -INF , P3", ".L_x_3:",
+                          "@P0 BRA `(.L_x_1)", "EXIT"]))
+    rows = text.splitlines()
+    rows.insert(5, '\t//## File "rope.py", line 21')
+    rows.insert(7, '\t//## File "masks.py", line 3')
+    loop, = sass.tensor_loops("\n".join(rows))
+    assert sass.by_line(loop) == {("", 0): {"LDSM": 1}, ("masks.py", 3): {"BRA": 2, "HMMA": 1}, ("rope.py", 21): {"HMMA": 1}}
+    lines = flash_attention.lines_of([loop])
+    text = (ROOT / "kernels/nn/rope.py").read_text().splitlines()[20].strip()
+    assert lines[-1] == dict(file="kernels/nn/rope.py", line=21, text=text, opcodes={"HMMA": 1})
+    assert lines[0] == dict(file="", line=0, text="", opcodes={"LDSM": 1})
+
+
+def test_the_listing_of_a_loop():
+    row = dict(kernel="k", head=64, rows=128, keys=32, warps=4, iteration={"total": 5},
+               lines=[dict(file="kernels/nn/rope.py", line=21, text="a | b", opcodes={"FADD": 1, "HMMA": 3}),
+                      dict(file="", line=0, text="", opcodes={"MOV": 1})])
+    assert loop_table.listing([dict(kernel="other"), row]).splitlines() == [
+        "`k`, D = 64: an iteration of a warp has 5 instructions for 128 x 32 pairs by 4 warps.", "", "| line | all | instructions | text |",
+        "|---|---:|---|---|", "| nn/rope.py:21 | 4 | 3 HMMA, 1 FADD | `a \\| b` |", "| :0 | 1 | 1 MOV |  |"]
+    assert loop_table.listing([dict(kernel="other")]) == ""
+
+
 def test_branches():
     """A branch with a predicate as its operand, and BRA.DIV, may continue with the next instruction; a plain branch does not."""
     loop = [".L_x_1:", TENSOR, "%s", "FADD R1, R1, R2", ".L_x_2:", "@P0 BRA `(.L_x_1)"]
