@@ -5,6 +5,7 @@
 // What is slow here is slow by so much (some hundred times the work) that no
 // load of the machine hides it.
 #include "autotune/search/Times.h"
+#include "autotune/search/Trials.h"
 #include "tests/autotune/Planted.h"
 
 #include <csignal>
@@ -271,6 +272,33 @@ TEST_F(TuneSearch, TheBudgetEndsTheSearch) {
             "of 1500 candidates were timed; go on with --resume");
   ASSERT_EQ(entries().size(), 1u);
   EXPECT_LT(tune::Times::read(path("table.yaml.times")).size(), 1400u);
+}
+
+// The batch with the default configuration is compiled in any case, the others
+// until the deadline; nothing after an interrupt.
+TEST_F(TuneSearch, CompilingEndsAtTheDeadlineOrAtAnInterrupt) {
+  ::setenv("TESSERA_WORKERS", "1", 1); // two configurations in a batch
+  const std::string file =
+      write("some.py",
+            kernelText("# tessera: cpu(REPEAT=0, BAD=0)\n"
+                       "# tessera: space(REPEAT=[n for n in range(1, 6)])\n"));
+  tune::JobList list = tune::loadJobs({record("case", file, 640)}, "", "cpu");
+  ASSERT_EQ(list.jobs.size(), 1u);
+  list.jobs[0].loadTensors();
+  const auto compiled = [&](tune::Clock::duration left, bool stop) {
+    const std::atomic<bool> interrupted{stop};
+    tune::Trials trials(list.jobs[0], interrupted, [](const std::string &) {});
+    EXPECT_EQ(trials.all.size(), 6u);
+    trials.compile(tune::Clock::now() + left);
+    return std::count_if(trials.all.begin(), trials.all.end(),
+                         [](const tune::Trial &trial) {
+                           return trial.state == tune::Trial::State::Compiled;
+                         });
+  };
+  EXPECT_EQ(compiled(std::chrono::seconds(0), false), 2);
+  EXPECT_EQ(compiled(std::chrono::hours(1), false), 6);
+  EXPECT_EQ(compiled(std::chrono::hours(1), true), 0);
+  ::unsetenv("TESSERA_WORKERS");
 }
 
 // Work by N / 8 or 3000 times: the first for short ones, the other for long.

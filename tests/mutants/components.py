@@ -77,7 +77,7 @@ COMPONENTS = (
         _stage("triton_tutorials_test|sim_tutorials", *SIM, files=r"kernels/tutorials/"),
         _stage("sim_own_sweep_forward", *SIM, files=r"kernels/(nsa/|dense/|tiles)"),
         _stage("sim_own_sweep_backward", *SIM, files=r"kernels/(nsa/|dense/|tiles)"),
-        _stage("triton_forward_test", files=r"kernels/(nsa/|dense/|tiles)"),
+        _stage("triton_forward_test|triton_lists_test", files=r"kernels/(nsa/|dense/|tiles)"),
         _stage("triton_backward_test", files=r"kernels/(nsa/|dense/|tiles)"),
         NUMERIC, _stage("python_.*", *OPS))),
     Component("tools", r"tools/(.*\.cpp|(gpucheck|templates)/.*\.py)", (

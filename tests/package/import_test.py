@@ -11,9 +11,11 @@ import tempfile
 import textwrap
 import types
 
+import pytest
 import torch
 
 import tessera
+from tessera import _programs
 from tessera._names import references
 
 PACKAGE = pathlib.Path(tessera.__file__).parent
@@ -168,3 +170,32 @@ class TestImport:
         assert status == 1
         assert ("ImportError: tessera is built for torch 2.15, and this Python has torch 2.1.1\n"
                       "HINT: pip install 'torch==2.15.*'") in text
+
+
+class TestPrograms:
+    """The console scripts with an older torch than training needs."""
+
+    def run(self, monkeypatch, tmp_path, program, *arguments):
+        """How the script of the program ends: the arguments of os.execv, or the message."""
+        (tmp_path / "version.py").write_text("__version__ = '2.1.0'\n")
+        monkeypatch.setattr(_programs.importlib.util, "find_spec", lambda name: types.SimpleNamespace(origin=str(tmp_path / "__init__.py")))
+        monkeypatch.setattr(_programs, "__file__", str(tmp_path / "_programs.py"))
+        monkeypatch.setattr(sys, "argv", [program, *arguments])
+        monkeypatch.setenv("LD_LIBRARY_PATH", "")
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / program).touch()
+        found = []
+        monkeypatch.setattr(os, "execv", lambda file, words: found.append((str(file), words)))
+        try:
+            {"tessera": _programs.tessera, "tessera-train": _programs.tessera_train}[program]()
+        except SystemExit as end:
+            return str(end)
+        return found[0]
+
+    @pytest.mark.parametrize("words", [("tessera",), ("tessera", "compile", "train"), ("tessera", "--help")])
+    def test_other_commands_start(self, monkeypatch, tmp_path, words):
+        assert self.run(monkeypatch, tmp_path, *words) == (str(tmp_path / "bin" / "tessera"), list(words))
+
+    @pytest.mark.parametrize("words", [("tessera", "train"), ("tessera", "bench", "nsa"), ("tessera-train",), ("tessera-train", "--help")])
+    def test_training_needs_its_torch(self, monkeypatch, tmp_path, words):
+        assert f"{words[0]}: training needs torch {_programs.TORCH}, and this Python has torch 2.1;" in self.run(monkeypatch, tmp_path, *words)

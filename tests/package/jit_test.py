@@ -154,6 +154,19 @@ class TestLaunch:
         assert out[0].item() == 10002.5
         assert out[2].item() == 0.25
 
+    def test_integers_below_2_to_the_127(self):
+        @tessera.jit
+        def upper(OUT, N: tl.constexpr):
+            tl.store(OUT, N >> 100)
+
+        out, most = torch.zeros(1, dtype=torch.int64), (1 << 127) - 1
+        for number in (most, -most):
+            upper[(1,)](out, number)
+            assert out.item() == number >> 100
+        for number in (most + 1, -most - 1):
+            with pytest.raises(TypeError, match=f"constexpr `N` is {number}\nHINT: pass a number"):
+                upper[(1,)](out, number)
+
     def test_numbers_of_other_libraries(self):
         numpy = __import__("numpy")
         self.check_add(lambda x, y, out, n: add[(numpy.int64(8),)](x, y, out, numpy.int32(n), BLOCK=numpy.int64(128)))

@@ -5,7 +5,7 @@ import torch
 
 from launcher import LIMITS, cdiv, check, dot_limit, equal, fresh, launch, pow2
 import reference as ref
-from cases import Problem, each_shape, rows, strides
+from cases import Problem, Shape, each_shape, rows, strides
 from inverse import chunk_tokens, inverse_index, selected_dkdv
 from parts import compressed_dkdv
 
@@ -114,11 +114,14 @@ def mask_any(p, mask):
     return torch.cat(parts, 1)
 
 
-def compression(p):
+def compression(p, infinite=False):
+    """infinite: the gradient of one compressed token."""
     s = p.shape
     for w in (None, p.wk):
         x = p.k[0]
         dout = torch.randn(sum(p.counts), s.hkv, s.dim, generator=torch.Generator().manual_seed(3)).to(s.dtype)
+        if infinite:
+            dout[2, 0] = float("inf")
         rx, rw = leaf(x), leaf(p.wk)
         y = ref.compress(rx, None if w is None else rw, s.lens, s.l, s.d)
         want_x, want_w = grad(y, (rx, rw), dout.double())
@@ -201,3 +204,8 @@ def backward(shape):
 @each_shape
 def test_backward(shape):
     backward(shape)
+
+
+def test_an_infinite_gradient_reaches_its_block_only():
+    for length, stride in ((6, 4), (8, 4), (4, 4), (10, 4)):
+        compression(Problem(Shape([35, 5], group=1, l=length, d=stride)), infinite=True)

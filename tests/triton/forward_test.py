@@ -5,7 +5,7 @@ import torch
 
 from launcher import LIMITS, check, check_any, dot_limit, equal, readings
 import reference as ref
-from cases import Problem, each_shape
+from cases import Problem, Shape, each_shape
 
 
 def attention(what, p, got, k, v, mask, key_lens=None):
@@ -84,3 +84,12 @@ def forward(shape):
 @each_shape
 def test_forward(shape):
     forward(shape)
+
+
+def test_infinite_tokens_reach_their_blocks_only():
+    for length, stride in ((6, 4), (8, 4), (4, 4), (10, 4)):
+        p = Problem(Shape([35, 5], group=1, l=length, d=stride))
+        p.k[0][[10, 18]] = float("inf")
+        for w in (None, p.wk):
+            want = ref.compress(p.k[0].double(), w if w is None else w.double(), p.shape.lens, length, stride)
+            check(f"compress_fwd l={length}", p.compress(p.k[0], w), want, LIMITS[p.shape.dtype])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from cases import Problem, Shape
-from launcher import check, dot_limit, equal, fresh
+from launcher import cdiv, check, dot_limit, equal, fresh, launch, pow2
 import reference as ref
 
 
@@ -105,3 +105,27 @@ def test_indices_in_any_order():
             check(f"{kernel}.{name} (any order)", x, want, dot_limit(p.shape.dtype))
     none = torch.full_like(idx, -1)
     compare_lists("(nothing)", p, none, 16)
+
+
+@pytest.mark.parametrize("lsel, per, n", ((2, 8, 5), (1, 16, 9), (4, 4, 1), (8, 2, 4)))
+def test_super_lists(lsel, per, n):
+    """Lists of larger blocks with a bit for each block, from lists in any order that repeat blocks and name absent and later ones."""
+    lens, generator = [0, 39, 1, 21], torch.Generator().manual_seed(5)
+    p = Problem(Shape(lens, hkv=2, group=1, lsel=lsel, n=n))
+    most = min(n, cdiv(max(lens), lsel * per))
+    idx = torch.randint(-1, cdiv(max(lens), lsel) + 2, (2, p.T, n), generator=generator, dtype=torch.int32)
+    numbers, bits = (fresh(2, p.T, most, dtype=torch.int32) for _ in range(2))
+    launch("nsa/super_blocks.py", "super_lists", p.grid(8), idx, numbers, bits, p.cu, p.T, p.B, LSEL=lsel, PER=per, NSEL=n, NP=max(pow2(n), 2), NOUT=most,
+           BT=8)
+    want = torch.tensor([-1, 0], dtype=torch.int32).expand(2, p.T, most, 2).clone()
+    for h in range(2):
+        for start, end in ref.spans(lens):
+            for t in range(end - start):
+                found = {}
+                for block in idx[h, start + t].tolist():
+                    if 0 <= block <= t // lsel:
+                        found[block // per] = found.get(block // per, 0) | 1 << block % per
+                for place, entry in enumerate(sorted(found.items())):
+                    want[h, start + t, place] = torch.tensor(entry)
+    equal("super_lists.numbers", numbers, want[..., 0])
+    equal("super_lists.bits", bits, want[..., 1])

@@ -24,6 +24,10 @@
 // CHECK-DAG: [[PAIRS:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}16, 0], [32, 0]]>
 // Rows 2 g and 2 g + 1 side by side where A comes from memory along M.
 // CHECK-DAG: [[LOW:#.*]] = #tile.linear<16x64, register = {{\[\[}}0, 1], [1, 0], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [2, 0], [4, 0], [8, 0]], warp = {{\[\[}}0, 8], [0, 16]]>
+// By multiply-adds: of 16 results a thread has 4 x 4, of 8 it has 2 x 4, and of 4 a row.
+// CHECK-DAG: [[FOUR_ROWS:#.*]] = #tile.linear<64x32, register = {{\[\[}}0, 1], [0, 2], [1, 0], [2, 0]], lane = {{\[\[}}0, 4], [0, 8], [0, 16], [4, 0], [8, 0]], warp = {{\[\[}}16, 0], [32, 0]]>
+// CHECK-DAG: [[TWO_ROWS:#.*]] = #tile.linear<32x32, register = {{\[\[}}0, 1], [0, 2], [1, 0]], lane = {{\[\[}}0, 4], [0, 8], [0, 16], [2, 0], [4, 0]], warp = {{\[\[}}8, 0], [16, 0]]>
+// CHECK-DAG: [[ONE_ROW:#.*]] = #tile.linear<16x32, register = {{\[\[}}0, 1], [0, 2]], lane = {{\[\[}}0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp = {{\[\[}}4, 0], [8, 0]]>
 
 // CHECK-LABEL: @attention
 // CHECK: tile.dot {{.*}} tf32 by mma_m16n8k16 {tile.layout = [{{.*}}, {{.*}}, [[S]]]}
@@ -57,6 +61,17 @@ func.func @precision(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %c: tensor<64
   %y = tile.dot %a, %b, %x ieee : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
   %z = tile.dot %d, %e, %y tf32 : tensor<64x8xf16>, tensor<8x64xf16> -> tensor<64x64xf32>
   return %x, %z : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// CHECK-LABEL: @multiply_adds
+// CHECK: tile.dot {{.*}} by fma {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[FOUR_ROWS]]]}
+// CHECK: tile.dot {{.*}} by fma {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[TWO_ROWS]]]}
+// CHECK: tile.dot {{.*}} by fma {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[ONE_ROW]]]}
+func.func @multiply_adds(%a: tensor<64x32xf32>, %b: tensor<32x32xf32>, %c: tensor<16x32xf32>, %d: tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<32x32xf32>, tensor<16x32xf32>) {
+  %x = tile.dot %a, %b, %d ieee : tensor<64x32xf32>, tensor<32x32xf32> -> tensor<64x32xf32>
+  %y = tile.dot %b, %b, %b ieee : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  %z = tile.dot %c, %b, %c ieee : tensor<16x32xf32>, tensor<32x32xf32> -> tensor<16x32xf32>
+  return %x, %y, %z : tensor<64x32xf32>, tensor<32x32xf32>, tensor<16x32xf32>
 }
 
 // P^T of 16 bits: a warp's 16 columns of S are neighbours, as rows of an A are.

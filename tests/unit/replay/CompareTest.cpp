@@ -187,6 +187,12 @@ TEST(Compare, RmsWithoutNumbers) {
   EXPECT_FALSE(ok({1, 1}, {bad, 1}));
   EXPECT_FALSE(ok({inf, 1}, {bad, 1}));
   EXPECT_FALSE(ok({3.4e38f, 1}, {inf, 1}));
+  // The figures are of the pairs of finite numbers.
+  const Comparison result = compareRms(floats({inf, 2, bad, 3}).elements,
+                                       floats({1, inf, 4, 2}).elements, 1e-2);
+  EXPECT_EQ(result.differing, 3);
+  EXPECT_EQ(result.maxAbs, 1);
+  EXPECT_EQ(result.rms, 0.5);
 }
 
 // In a large tensor one element hardly changes the sum of squares.

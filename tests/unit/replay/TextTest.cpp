@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/KernelText.h"
 
+#include "replay/Record.h"
 #include "runtime/Kernel.h"
 #include "support/Error.h"
 
@@ -232,4 +233,26 @@ TEST(KernelText, AnyTextIsTaken) {
                            "def", "x = (", "'''", "kernel = 3", "\\\n"})
     EXPECT_LE(cases::onlyKernel(text, "kernel").size(),
               std::string(text).size());
+}
+
+TEST(KernelText, ConstantsOfTheModuleAreConstexprAndVariablesAreNot) {
+  EXPECT_EQ(runtime::importableText("# 3\n"
+                                    "from triton import language as tl\n"
+                                    "_SCALE = 2\n"
+                                    "SIZES = (2, 3)\n"
+                                    "TYPE = tl.float32\n"
+                                    "@triton.jit\n"
+                                    "def kernel(X, B=4):\n"
+                                    "    n = 3\n"
+                                    "    _m = n\n"
+                                    "    tl.store(X, _m * _SCALE)\n"),
+            "from triton import language as tl\n"
+            "_SCALE = tl.constexpr(2)\n"
+            "SIZES = (2, 3)\n"
+            "TYPE = tl.float32\n"
+            "\n\n@triton.jit\n"
+            "def kernel(X, B=4):\n"
+            "    n = 3\n"
+            "    _m = n\n"
+            "    tl.store(X, _m * _SCALE)\n");
 }

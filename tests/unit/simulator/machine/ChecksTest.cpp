@@ -322,6 +322,17 @@ TEST(SimChecks, Uninitialized) {
       expectFinding(runText(replaced(text, "SELECT", s.unknown)),
                     Check::Uninitialized, 10);
   }
+  // Logic marks its result where a source is uninitialized as a unit. %r0,
+  // which is not a source, has uninitialized bytes.
+  for (const char *step :
+       {"and.b32 %r23, %r20, 0;", "and.b32 %r23, %r1, %r20;",
+        "or.b32 %r23, %r20, -1;", "xor.b32 %r23, %r20, %r20;"}) {
+    SCOPED_TRACE(step);
+    expectFinding(runText("prmt.b32 %r0, %r1, %r20, 0x7610; " +
+                          std::string(step) +
+                          " st.global.u32 [%rd6], %r23; ret;"),
+                  Check::Uninitialized, 10);
+  }
   // An uninitialized position makes all bytes of the result unknown.
   expectFinding(
       runText(replaced(replaced(carried, "CARRY", "shl.b32 %r23, %r22, %r20;"),

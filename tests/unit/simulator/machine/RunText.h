@@ -14,11 +14,11 @@ namespace tessera::sim {
 inline constexpr const char *Pointers = ".param .u64 X, .param .u64 Y";
 
 // Thread t of one block: %r1 = t, %rd1 = X, %rd2 = Y, %rd4 = 4 t, %r2 = address
-// of word t in shared memory.
+// of word t in shared memory. %r0 is the first register.
 inline constexpr const char *Head = R"(
+  .reg .b32 %r<40>;
   .reg .pred %p<8>;
   .reg .b16 %rs<10>;
-  .reg .b32 %r<40>;
   .reg .f32 %f<8>;
   .reg .b64 %rd<20>;
   .file 1 "kernel.py"
