@@ -158,17 +158,18 @@ Value emitSoftmax(BuiltinCall &call) {
   Emitter &emit = call.emit;
   Tensor x = call.tensor(0);
   int64_t axis = call.isNone(1) ? 0 : call.axis(1, x.type.rank());
-  bool keep = call.boolean(2);
+  if (!call.isNone(2))
+    call.boolean(2); // without effect: the result has the shape of x
   if (!x.type.isBlock() || !x.type.element.isFloat())
     call.fail(0, DiagnosticId::BadArgument,
               "tl.softmax needs a block of floats, got " + toString(x.type),
               "convert it: " + call.operandText(0) + ".to(tl.float32)");
-  Tensor peak = emitReduction(emit, x, axis, "max", keep);
+  Tensor peak = emitReduction(emit, x, axis, "max", true);
   Tensor shifted = *emit.binary(BinaryOp::Sub, x, peak).tensor();
   if (bitWidth(shifted.type.element.dtype) < 32)
     call.floats(0);
   Tensor power = emitExp(emit, shifted);
-  Tensor total = emitReduction(emit, power, axis, "sum", keep);
+  Tensor total = emitReduction(emit, power, axis, "sum", true);
   const Value result = emit.binary(BinaryOp::Div, power, total);
   return call.boolean(3) ? roundedOnce(result) : result;
 }
@@ -327,7 +328,7 @@ void registerMath(Registry &registry) {
   registry.add("clamp", "x, min, max, propagate_nan=None", emitClamp);
   registry.addMethod("sigmoid", "x", emitSigmoid);
   registry.addMethod("softmax",
-                     "x, dim=None, keep_dims=False, ieee_rounding=False",
+                     "x, dim=None, keep_dims=None, ieee_rounding=False",
                      emitSoftmax);
   registry.addMethod("cdiv", "x, div", emitCeilDivide);
   registry.add("triton.cdiv", "x, y", emitCeilDivide);
