@@ -15,3 +15,17 @@ def ex_softmax_rows(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     tl.store(OUT + 2 * N + r, tl.reshape(tl.softmax(x), (N,)))
     tl.store(OUT + 3 * N + r, tl.reshape(tl.softmax(tl.reshape(x, (16, 4)), dim=1), (N,)))
     tl.store(OUT + 4 * N + r, tl.reshape(tl.softmax(tl.reshape(x, (2, 4, 8)), dim=-2, keep_dims=True), (N,)))
+
+
+@triton.jit
+def ex_store_bool(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a number stored into bools becomes the byte 0 or 1"""
+    r = tl.arange(0, N)
+    to = IOUT.to(tl.pointer_type(tl.int1))
+    tl.store(to + r, r * 128)
+    tl.store(to + N + r, tl.where(r % 3 == 0, 0.0, tl.load(X + r) * 0.01))
+    tl.store(to + 2 * N + r, r % 2 == 0)
+    tl.store(to + 3 * N, n * 256)
+    tl.store(to + 3 * N + 4 + r, 2, mask=r < 3)
+    more = tl.load(I.to(tl.pointer_type(tl.int1)) + r, mask=r < 9, other=256)
+    tl.store(IOUT + 256 + r, more.to(tl.int32))
