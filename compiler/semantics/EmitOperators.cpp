@@ -362,9 +362,11 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
          quoted(spelling(op)) + " is not defined for " + toString(x.type),
          "load the values first: tl.load(" + quoteLeft(false) + ")");
   if (op == UnaryOp::Neg) {
-    // Emits 0 - x as Triton does: -(0.0) is 0.0.
-    Tensor zero = element.isFloat() ? floating(0.0, element.dtype, x.type.shape)
-                                    : integer(0, element.dtype, x.type.shape);
+    // A float changes its sign, as in Triton 3.9: -(0.0) is -0.0.
+    if (element.isFloat() && !isFp8(element.dtype))
+      return Tensor{arith::NegFOp::create(builder, location(), x.handle),
+                    x.type};
+    Tensor zero = integer(0, element.dtype, x.type.shape);
     return arithmetic(BinaryOp::Sub, zero, x);
   }
   if (op == UnaryOp::Not && !element.isBool())

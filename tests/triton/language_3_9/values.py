@@ -29,3 +29,18 @@ def ex_store_bool(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     tl.store(to + 3 * N + 4 + r, 2, mask=r < 3)
     more = tl.load(I.to(tl.pointer_type(tl.int1)) + r, mask=r < 9, other=256)
     tl.store(IOUT + 256 + r, more.to(tl.int32))
+
+
+@triton.jit
+def ex_negate(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """-x of 0.0 is -0.0; 0 - x is not"""
+    r = tl.arange(0, N)
+    x = tl.where(r % 3 == 0, 0.0, tl.load(X + r))
+    tl.store(IOUT + r, (-x).to(tl.int32, bitcast=True))
+    tl.store(IOUT + N + r, (0 - x).to(tl.int32, bitcast=True))
+    tl.store(IOUT + 2 * N + r, (-(2.0 * -x)).to(tl.int32, bitcast=True))
+    tl.store(IOUT + 3 * N + r, (-x.to(tl.float16)).to(tl.int16, bitcast=True).to(tl.int32))
+    tl.store(IOUT + 4 * N + r, (-x.to(tl.float64)).to(tl.float32).to(tl.int32, bitcast=True))
+    tl.store(IOUT + 5 * N, (-tl.sum(x * 0.0)).to(tl.int32, bitcast=True))
+    tl.store(OUT + r, 1.0 / -x)
+    tl.store(OUT + N + r, -r)
