@@ -44,3 +44,31 @@ def ex_negate(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     tl.store(IOUT + 5 * N, (-tl.sum(x * 0.0)).to(tl.int32, bitcast=True))
     tl.store(OUT + r, 1.0 / -x)
     tl.store(OUT + N + r, -r)
+
+
+@triton.jit
+def ex_cumprod_short(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """cumprod of short integers and booleans counts in 32 bits, as cumsum does"""
+    r = tl.arange(0, N)
+    i = tl.load(I + r) % 5 - 2
+    product = tl.cumprod(tl.where(i == 0, 3, i).to(tl.int8))
+    tl.store(IOUT + r, product)
+    tl.store(IOUT + N + r, (tl.cumprod(tl.where(r < 9, 7, 1).to(tl.uint16), reverse=True) // 2).to(tl.int32))
+    seen = tl.cumprod(r < 20)
+    tl.store(IOUT + 2 * N + r, seen.to(tl.int32))
+    tl.store(IOUT + 3 * N + r, (seen.dtype == tl.uint32) + (product.dtype == tl.int32) * 2)
+
+
+@triton.jit
+def ex_scan_type(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """dtype of cumsum and cumprod is the type in which they count"""
+    r = tl.arange(0, N)
+    i = tl.load(I + r)
+    wide = tl.cumprod(i % 7 + 1, axis=0, dtype=tl.int64)
+    tl.store(IOUT + r, (wide >> 32).to(tl.int32))
+    tl.store(IOUT + N + r, tl.cumprod(i.to(tl.int8), reverse=True, dtype=tl.int8))
+    tl.store(IOUT + 2 * N + r, (i * 100000).cumsum(dtype=tl.int64).to(tl.uint64) // 3)
+    product, total = tl.cumprod(tl.load(X + r).to(tl.float16), dtype=tl.float64), tl.cumsum(i, 0, dtype=tl.float32)
+    tl.store(OUT + r, product.to(tl.float32) * 1e3)
+    tl.store(IOUT + 3 * N + r, (total * 0.5).to(tl.int32))
+    tl.store(IOUT + 4 * N + r, (product.dtype == tl.float64) + (total.dtype == tl.float32) * 2)
