@@ -60,6 +60,58 @@ def ex_cumprod_short(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 
 
 @triton.jit
+def bits(x):
+    if x.dtype == tl.float64:
+        wide = x.to(tl.int64, bitcast=True)
+        return (wide ^ (wide >> 32)).to(tl.int32)
+    elif x.dtype == tl.float16:
+        return x.to(tl.int16, bitcast=True).to(tl.int32)
+    else:
+        return x.to(tl.int32, bitcast=True)
+
+
+@triton.jit
+def ex_float_beside(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a number in the source takes the type of the other arguments of maximum, minimum, clamp, fma and fdiv"""
+    r = tl.arange(0, N)
+    x = tl.load(X + r)
+    d, h, s = x.to(tl.float64), x.to(tl.float16), tl.load(I + r).to(tl.int8)
+    tl.store(IOUT + r, bits(tl.maximum(d, 0.1)))
+    tl.store(IOUT + N + r, bits(tl.minimum(0.1, d)))
+    tl.store(IOUT + 2 * N + r, bits(tl.clamp(d, -0.1, 0.3)))
+    tl.store(IOUT + 3 * N + r, bits(tl.clamp(0.7, d, 0.9)))
+    tl.store(IOUT + 4 * N + r, bits(tl.fma(0.1, 0.3, d)))
+    tl.store(IOUT + 5 * N + r, bits(tl.fdiv(d, 0.1)))
+    tl.store(IOUT + 6 * N + r, bits(tl.maximum(h, 0.1) * 1.001))
+    tl.store(IOUT + 7 * N + r, bits(tl.clamp(h, 0.1, 0.7) * 1.001))
+    tl.store(IOUT + 8 * N + r, bits(tl.fma(h, h, 0.1)))
+    tl.store(IOUT + 9 * N + r, bits(tl.fma(h, 3, d)))
+    tl.store(IOUT + 10 * N + r, bits(tl.fma(h, 0.1, x * 0.0)))
+    tl.store(IOUT + 11 * N + r, tl.maximum(s, 3) + 100)
+    tl.store(IOUT + 12 * N + r, tl.clamp(s, -3, 90) * 2)
+    tl.store(IOUT + 13 * N + r, (tl.minimum(7, s.to(tl.uint8)) - 9).to(tl.int32))
+    tl.store(OUT + r, tl.fdiv(h, 3.0))
+    tl.store(OUT + N + r, tl.fdiv(2, h + 5.0))
+    tl.store(OUT + 2 * N + r, tl.div_rn(0.1, x))
+    tl.store(OUT + 3 * N + r, tl.fdiv(1.5, x, approx=True))
+    tl.store(OUT + 4 * N + r, tl.maximum(tl.load(I + r), 1.5))
+    tl.store(OUT + 5 * N + r, tl.clamp(tl.load(I + r), 2.5, 500.25))
+
+
+@triton.jit
+def ex_brain(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """maximum, clamp and scans of bfloat16 stay bfloat16"""
+    r = tl.arange(0, N)
+    b = tl.load(X + r).to(tl.bfloat16)
+    code = (tl.maximum(b, b).dtype == tl.bfloat16) + (tl.minimum(b, 0.5).dtype == tl.bfloat16) * 2
+    code += (tl.clamp(b, 0.0, 1.0).dtype == tl.bfloat16) * 4 + (tl.fma(b, b, 0.5).dtype == tl.bfloat16) * 8
+    code += (tl.cumsum(b).dtype == tl.bfloat16) * 16 + (tl.cumprod(b).dtype == tl.bfloat16) * 32
+    value, _index = tl.max(b, 0, return_indices=True)
+    code += (value.dtype == tl.bfloat16) * 64 + (tl.max(b, 0).dtype == tl.float32) * 128
+    tl.store(IOUT + r, code)
+
+
+@triton.jit
 def ex_scan_type(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """dtype of cumsum and cumprod is the type in which they count"""
     r = tl.arange(0, N)
