@@ -124,3 +124,16 @@ def ex_scan_type(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     tl.store(OUT + r, product.to(tl.float32) * 1e3)
     tl.store(IOUT + 3 * N + r, (total * 0.5).to(tl.int32))
     tl.store(IOUT + 4 * N + r, (product.dtype == tl.float64) + (total.dtype == tl.float32) * 2)
+
+
+@triton.jit
+def ex_cat_along(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """one block after the other along any dimension"""
+    r = tl.arange(0, N)
+    r2 = tl.arange(0, 2 * N)
+    x, y = tl.reshape(tl.load(X + r), (4, N // 4)), tl.reshape(tl.load(Y + r), (4, N // 4))
+    tl.store(OUT + r2, tl.reshape(tl.cat(x, y), (2 * N,)))
+    tl.store(OUT + 2 * N + r2, tl.reshape(tl.cat(x, y, dim=1), (2 * N,)))
+    i = tl.reshape(tl.load(I + r), (2, 4, N // 8))
+    tl.store(IOUT + r2, tl.reshape(tl.cat(i, i * 2, dim=-2), (2 * N,)))
+    tl.store(IOUT + 2 * N + r2, tl.cat(tl.load(I + r), r, False, 0))
