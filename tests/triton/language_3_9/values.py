@@ -137,3 +137,16 @@ def ex_cat_along(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     i = tl.reshape(tl.load(I + r), (2, 4, N // 8))
     tl.store(IOUT + r2, tl.reshape(tl.cat(i, i * 2, dim=-2), (2 * N,)))
     tl.store(IOUT + 2 * N + r2, tl.cat(tl.load(I + r), r, False, 0))
+
+
+@triton.jit
+def ex_half_accumulator(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """without out_dtype the accumulator's type is that of a product of float16"""
+    r = tl.arange(0, 16)
+    at = r[:, None] * 16 + r[None, :]
+    a, b = (tl.load(I + at) % 8).to(tl.float16), (tl.load(I + 256 + at) % 4).to(tl.float16)
+    half = tl.dot(a, b, tl.full((16, 16), 5, tl.float16))
+    tl.store(OUT + at, half)
+    tl.store(OUT + 256 + at, tl.dot(a, b, acc=half, out_dtype=tl.float16))
+    tl.store(OUT + 512 + at, tl.dot(a, b, half.to(tl.float32)))
+    tl.store(IOUT + at, (half.dtype == tl.float16) + (tl.dot(a, b).dtype == tl.float32) * 2)
