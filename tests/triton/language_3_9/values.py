@@ -150,3 +150,10 @@ def ex_half_accumulator(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     tl.store(OUT + 256 + at, tl.dot(a, b, acc=half, out_dtype=tl.float16))
     tl.store(OUT + 512 + at, tl.dot(a, b, half.to(tl.float32)))
     tl.store(IOUT + at, (half.dtype == tl.float16) + (tl.dot(a, b).dtype == tl.float32) * 2)
+
+
+@triton.jit
+def ex_keyword_only(X, Y, I, OUT, IOUT, n, *, N: tl.constexpr):
+    """parameters of a kernel that a launch gives by name"""
+    r = tl.arange(0, N)
+    tl.store(OUT + r, tl.load(X + r) * n)
