@@ -164,6 +164,11 @@ Value Emitter::tuple(std::vector<Value> values) const {
 
 Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
   auto *left = a.tupleValues(), *right = b.tupleValues();
+  if (a.aggregate() || b.aggregate())
+    fail(DiagnosticId::BadOperand,
+         quoted(spelling(op)) + " is not defined between " + a.describe() +
+             " and " + b.describe(),
+         "name a field of the aggregate: value.field");
   if (op == BinaryOp::Add && left && right) {
     checkTupleSize(a.size() + b.size());
     std::vector<Value> values = *left;

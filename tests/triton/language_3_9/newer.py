@@ -19,6 +19,8 @@ def ex_fields(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     line = Line(tl.load(X + r), offset=tl.load(Y + r), STEPS=tl.constexpr(3))
     steep = tl.aggregate_replace(line, slope=line.slope * 2)
     tl.store(OUT + r, steep.slope * n + line.offset + steep.STEPS - line.slope)
+    if isinstance(line, tuple):
+        tl.store(OUT + r, 0.0)
 
 
 @triton.jit
