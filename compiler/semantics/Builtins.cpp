@@ -199,6 +199,8 @@ Tensor BuiltinCall::tensor(size_t index) const {
          what(index) + " must be a number or a block, got " + value.describe(),
          value.isNone()         ? "do this only `if` it `is not None`"
          : value.blockPointer() ? "load it first: tl.load(" + text(index) + ")"
+         : value.aggregate()
+             ? "name a field of the aggregate: " + operandText(index) + ".field"
          : value.tupleValues()
              ? "index the tuple: " + operandText(index) + "[0]"
              : "");
@@ -222,7 +224,9 @@ Tensor BuiltinCall::pointer(size_t index) const {
   if (!value || !value->type.element.isPointer)
     fail(index, DiagnosticId::BadPointer,
          what(index) + " must be a pointer, got " + values[index].describe(),
-         values[index].tupleValues()
+         values[index].aggregate()
+             ? "name a field of the aggregate: " + operandText(index) + ".field"
+         : values[index].tupleValues()
              ? "a tuple is not a pointer: is a comma too much where it is made?"
          : values[index].isNone()
              ? "do this only `if` the argument `is not None`"

@@ -69,6 +69,8 @@ Tensor Emitter::number(const Const &value, DType dtype) {
 }
 
 static std::string valueHint(const Value &value) {
+  if (value.aggregate())
+    return "name a field of the aggregate: value.field";
   if (value.tupleValues())
     return "index a tuple to get one of its values: t[0]";
   if (auto *constant = value.constant(); constant && constant->isString())

@@ -16,116 +16,6 @@ namespace tessera::semantics {
 
 using namespace mlir;
 
-static std::string quoted(std::string_view op) {
-  return "`" + std::string(op) + "`";
-}
-
-Tensor Emitter::side(const Value &value, std::string_view op) {
-  if (value.isNone())
-    fail(DiagnosticId::BadOperand,
-         "an operand of " + quoted(op) +
-             " is None: an argument that was left out, or what a function "
-             "without `return` gives",
-         op == "==" || op == "!="
-             ? "test for None with `is None`"
-             : "do this only `if` the argument `is not None`");
-  if (value.blockPointer())
-    fail(DiagnosticId::BadPointer,
-         "a block pointer cannot be moved with " + quoted(op),
-         "write tl.advance(" + quoteLeft(false) +
-             ", (...)) with one step for each dimension");
-  return toTensor(value, "an operand of " + quoted(op));
-}
-
-// Converts both operands to their common type. A Python number takes part in
-// promotion by the type of its value and becomes a constant only afterwards, so
-// that 0.1 * bf16 rounds once.
-std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
-                                        Pairing rules, std::string_view op) {
-  const Const *weakA = a.constant(), *weakB = b.constant();
-  auto dtypeOf = [&](const Value &value) -> Element {
-    if (auto *tensor = value.tensor())
-      return tensor->type.element;
-    auto *constant = value.constant();
-    if (!constant || !constant->isNumber())
-      return side(value, op).type.element; // reports
-    if (constant->isBool())
-      return {DType::Int1, false};
-    if (constant->isFloat())
-      return {dtypeOfFloat(*constant->asFloat()), false};
-    auto dtype = dtypeOfInt(*constant->asInt());
-    if (!dtype)
-      fail(DiagnosticId::IntegerRange,
-           constant->str() + " does not fit 64 bits");
-    return {*dtype, false};
-  };
-  Element left = dtypeOf(a), right = dtypeOf(b);
-
-  auto checkPointer = [&](const Element &pointer, const Element &other,
-                          bool allowed) {
-    if (!pointer.isPointer)
-      return;
-    if (!allowed)
-      fail(DiagnosticId::BadPointer,
-           quoted(op) + " is not defined for " + a.describe() + " and " +
-               b.describe(),
-           "pointers are addresses; load the values first: tl.load(" +
-               (left.isPointer ? quoteLeft(false) : quoteRight(false)) + ")");
-    if (other.isPointer && other != pointer)
-      fail(DiagnosticId::BadPointer, quoted(op) + " mixes pointer types " +
-                                         toString(left) + " and " +
-                                         toString(right));
-    if (other.isFloat())
-      fail(DiagnosticId::BadPointer,
-           quoted(op) + " needs an integer beside a pointer, got " +
-               toString(other),
-           "a pointer moves by whole elements; `/` always gives a float: "
-           "divide with //, or write " +
-               (left.isPointer ? quoteRight() : quoteLeft()) + ".to(tl.int32)");
-  };
-  checkPointer(left, right, rules.pointerA);
-  checkPointer(right, left, rules.pointerB);
-
-  Tensor x, y;
-  if (left.isPointer || right.isPointer) {
-    x = side(a, op);
-    y = side(b, op);
-  } else {
-    Promoted common = promote({left.dtype, weakA != nullptr},
-                              {right.dtype, weakB != nullptr}, rules.divides);
-    if (!common.dtype && (isFp8(left.dtype) || isFp8(right.dtype)))
-      fail(DiagnosticId::BadOperand, common.why,
-           "convert the 8-bit float first: " +
-               (isFp8(left.dtype) ? quoteLeft() : quoteRight()) +
-               ".to(tl.float16)");
-    if (!common.dtype)
-      fail(DiagnosticId::MixedSigns, common.why,
-           "convert one so that the signs agree: " + quoteLeft() + ".to(...)");
-    DType dtype = *common.dtype;
-    if (isFp8(dtype) && !rules.moves)
-      fail(
-          DiagnosticId::BadOperand,
-          quoted(op) + " is not defined for " + std::string(nameOf(dtype)) +
-              ": 8-bit floats are stored and converted only",
-          "convert first: " + (isFp8(left.dtype) ? quoteLeft() : quoteRight()) +
-              ".to(tl.float16)");
-    auto convert = [&](const Value &value, const Const *weak) {
-      if (!weak)
-        return cast(*value.tensor(), Element{dtype, false});
-      if (isInt(dtype) && !isSigned(dtype) && *weak->asFloat() < 0)
-        fail(DiagnosticId::MixedSigns,
-             quoted(op) + " between " + std::string(nameOf(dtype)) + " and " +
-                 weak->str() + ", which is negative",
-             "convert the unsigned side to a signed type: .to(tl.int64)");
-      return number(*weak, dtype);
-    };
-    x = convert(a, weakA);
-    y = convert(b, weakB);
-  }
-  broadcastPair(x, y);
-  return {x, y};
-}
-
 Tensor Emitter::addOffset(Tensor pointer, Tensor offset) {
   DType dtype = offset.type.element.dtype;
   if (!isSigned(dtype) && bitWidth(dtype) < 64)
@@ -274,6 +164,11 @@ Value Emitter::tuple(std::vector<Value> values) const {
 
 Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
   auto *left = a.tupleValues(), *right = b.tupleValues();
+  if (a.aggregate() || b.aggregate())
+    fail(DiagnosticId::BadOperand,
+         quoted(spelling(op)) + " is not defined between " + a.describe() +
+             " and " + b.describe(),
+         "name a field of the aggregate: value.field");
   if (op == BinaryOp::Add && left && right) {
     checkTupleSize(a.size() + b.size());
     std::vector<Value> values = *left;
@@ -362,9 +257,11 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
          quoted(spelling(op)) + " is not defined for " + toString(x.type),
          "load the values first: tl.load(" + quoteLeft(false) + ")");
   if (op == UnaryOp::Neg) {
-    // Emits 0 - x as Triton does: -(0.0) is 0.0.
-    Tensor zero = element.isFloat() ? floating(0.0, element.dtype, x.type.shape)
-                                    : integer(0, element.dtype, x.type.shape);
+    // A float changes its sign, as in Triton 3.9: -(0.0) is -0.0.
+    if (element.isFloat() && !isFp8(element.dtype))
+      return Tensor{arith::NegFOp::create(builder, location(), x.handle),
+                    x.type};
+    Tensor zero = integer(0, element.dtype, x.type.shape);
     return arithmetic(BinaryOp::Sub, zero, x);
   }
   if (op == UnaryOp::Not && !element.isBool())

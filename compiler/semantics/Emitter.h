@@ -14,6 +14,7 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <array>
 #include <utility>
 
 namespace tessera::semantics {
@@ -119,6 +120,9 @@ public:
   };
   std::pair<Tensor, Tensor> pair(const Value &a, const Value &b, Pairing rules,
                                  std::string_view op);
+  /// Three numbers in their common type and shape.
+  std::array<Tensor, 3> triple(const std::array<Value, 3> &operands,
+                               std::string_view op);
 
   mlir::OpBuilder builder;
   Site site;
@@ -133,6 +137,9 @@ private:
   std::pair<Tensor, Tensor> pairBits(const Value &a, const Value &b,
                                      std::string_view op);
   Tensor side(const Value &value, std::string_view op);
+  Element elementOf(const Value &value, std::string_view op);
+  /// Returns a number in `dtype`, the common type of an operation.
+  Tensor converted(const Value &value, DType dtype, std::string_view op);
   Tensor arithmetic(BinaryOp op, const Value &a, const Value &b);
   Tensor addOffset(Tensor pointer, Tensor offset);
   Tensor divide(BinaryOp op, const Value &a, const Value &b);

@@ -268,8 +268,9 @@ Value Lowering::comprehension(const language::Comprehension &expr) {
   return emit.tuple(std::move(result));
 }
 
-Value Lowering::indexTuple(const std::vector<Value> &values,
-                           const language::Expr &index) {
+Value Lowering::indexTuple(const Value &tuple, const language::Expr &index) {
+  const std::vector<Value> values = *tuple.tupleValues();
+  const char *kind = tuple.aggregate() ? "an aggregate" : "a tuple";
   auto bound = [&](const language::ExprPtr &expr, int64_t fallback) {
     if (!expr)
       return fallback;
@@ -277,7 +278,7 @@ Value Lowering::indexTuple(const std::vector<Value> &values,
     auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
     if (!number)
       fail(DiagnosticId::NotConstexpr, expr->range,
-           "a tuple is indexed with compile-time integers, got " +
+           kind + std::string(" is indexed with compile-time integers, got ") +
                value.describe());
     return int64_t(*number);
   };
@@ -298,12 +299,12 @@ Value Lowering::indexTuple(const std::vector<Value> &values,
   auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
   if (!number)
     fail(DiagnosticId::NotConstexpr, index.range,
-         "a tuple is indexed with compile-time integers, got " +
+         kind + std::string(" is indexed with compile-time integers, got ") +
              value.describe());
   if (*number < -size || *number >= size)
     fail(DiagnosticId::BadArgument, index.range,
-         "index " + value.constant()->str() + " is outside a tuple of " +
-             std::to_string(size));
+         "index " + value.constant()->str() + " is outside " +
+             tuple.describe());
   return values[size_t(*number < 0 ? *number + size : *number)];
 }
 
@@ -322,8 +323,8 @@ Value Lowering::indexDict(const Dict &dict, const language::Expr &index) {
 
 Value Lowering::subscript(const language::Subscript &expr) {
   Value value = evaluate(*expr.value);
-  if (auto *values = value.tupleValues())
-    return indexTuple(std::vector<Value>(*values), *expr.index);
+  if (value.tupleValues())
+    return indexTuple(value, *expr.index);
   if (auto *dict = value.dict())
     return indexDict(*dict, *expr.index);
   auto *tensor = value.tensor();

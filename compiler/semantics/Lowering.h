@@ -229,8 +229,7 @@ private:
   Value subscript(const language::Subscript &expr);
   Value joined(const language::JoinedStr &expr);
   Value comprehension(const language::Comprehension &expr);
-  Value indexTuple(const std::vector<Value> &values,
-                   const language::Expr &index);
+  Value indexTuple(const Value &tuple, const language::Expr &index);
   Value indexDict(const Dict &dict, const language::Expr &index);
 
   // Names.cpp.

@@ -153,7 +153,12 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr 
     index = tl.arange(0, k)
     for _axis in tl.static_range(LAST):
         index = tl.expand_dims(index, 0)
-    return tl.gather(tl.sort(x, None, descending), tl.broadcast_to(index, x.shape[:-1] + (k,)), LAST)
+    top = tl.gather(tl.sort(x, None, descending), tl.broadcast_to(index, x.shape[:-1] + (k,)), LAST)
+    # Triton leaves elements out with tl.max, which widens.
+    if x.dtype.primitive_bitwidth >= 32 or (k == x.shape[LAST] and k > 1):
+        return top
+    else:
+        return top.to(tl.float32 if x.dtype.is_floating() else tl.int32)
 
 
 @triton.jit

@@ -20,6 +20,11 @@ struct FunctionDef;
 
 namespace tessera::semantics {
 
+/// An operator or a function's name in backquotes.
+inline std::string quoted(std::string_view op) {
+  return "`" + std::string(op) + "`";
+}
+
 /// The text of a range; `otherwise` where it is too long to repeat. As an
 /// operand, it gets parentheses where a method call or `*` behind it needs
 /// them. A keyword's name is left out: `mask=m` gives `m`.

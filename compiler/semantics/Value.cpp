@@ -97,6 +97,11 @@ const language::FunctionDef *Value::tupleFields() const {
   return held ? (*held)->fields : nullptr;
 }
 
+const language::FunctionDef *Value::aggregate() const {
+  auto *type = tupleFields();
+  return type && type->isAggregate ? type : nullptr;
+}
+
 Value Value::tupleLike(const Value &like, std::vector<Value> values) {
   if (auto *fields = like.tupleFields())
     return namedTuple(*fields, std::move(values));
@@ -115,6 +120,8 @@ std::string Value::describe() const {
     return value->isNone()     ? "None"
            : value->isString() ? "the text '" + value->str() + "'"
                                : "constexpr " + value->str();
+  if (auto *type = aggregate())
+    return "aggregate " + type->name;
   if (auto *values = tupleValues())
     return "a tuple of " + std::to_string(values->size());
   if (blockPointer())

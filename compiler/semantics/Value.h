@@ -164,6 +164,9 @@ public:
   static Value namedTuple(const language::FunctionDef &fields,
                           std::vector<Value> values);
   const language::FunctionDef *tupleFields() const;
+  /// The class under @triton.aggregate of whose objects the value is one; null
+  /// for tuples and all other values.
+  const language::FunctionDef *aggregate() const;
 
   template <typename T>
   const T *as() const {
@@ -198,7 +201,8 @@ public:
   /// 1, and of a tuple that of all it holds: what walking over it costs.
   size_t size() const;
 
-  /// For messages: "fp32[16]", "constexpr 3", "a tuple of 2", "function f".
+  /// For messages: "fp32[16]", "constexpr 3", "a tuple of 2", "aggregate
+  /// Line", "function f".
   std::string describe() const;
 
 private:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -133,16 +134,19 @@ class Autotuner(Wrapper):
     def _time_all(self, configs: list[Config], positional: dict[str, Any], args: tuple[Any, ...], grid: Grid,
                   kwargs: dict[str, Any]) -> dict[Config, Any]:
         times: dict[Config, Any] = {}
-        failed: list[Exception] = []
+        failed: list[tuple[Config, BaseException]] = []
         for config in configs:
             self._clash(kwargs, config)
             try:
                 times[config] = self._time(config, positional, args, grid, kwargs)
             except CannotRun as error:
-                failed.append(error.__cause__ or error)
+                failed.append((config, error.__cause__ or error))
         if not times:
             raise RuntimeError(f"kernel `{self.__name__}`: none of its configurations runs; the first one:\n"
-                               f"{failed[0]}") from failed[0]
+                               f"{failed[0][1]}") from failed[0][1]
+        if failed:
+            warnings.warn(f"kernel `{self.__name__}`: autotune leaves out {len(failed)} of {len(configs)} configurations "
+                          f"that do not run; the first one, {failed[0][0]}:\n{failed[0][1]}", RuntimeWarning, stacklevel=4)
         best = min(times, key=times.__getitem__)
         # The launches were for the clock: outputs are as before.
         self.pre_hook(_named(positional, kwargs, grid) | best.all_kwargs(), reset_only=True)

@@ -72,7 +72,7 @@ def definition_edit(text: str, node: ast.FunctionDef, name: str) -> Edit:
 def annotation_edits(node: ast.FunctionDef, types: dict[str, str]) -> list[Edit]:
     """The annotations of parameters with these types."""
     edits: list[Edit] = []
-    for argument in node.args.args:
+    for argument in [*node.args.args, *node.args.kwonlyargs]:
         if argument.arg in types:
             text = types[argument.arg]
             edits.append((argument.annotation, text) if argument.annotation else (argument, f"{argument.arg}: {text}"))
@@ -85,12 +85,12 @@ def default_edits(fn: FunctionType, node: ast.FunctionDef, is_kernel: bool, type
     a default that the language does not have becomes None there. Parameters
     with a type of `types` have no default."""
     pairs = list(zip(reversed(node.args.defaults), reversed(fn.__defaults__ or ())))
-    left_out = [default for argument, default in zip(reversed(node.args.args), reversed(node.args.defaults))
-                if argument.arg in types]
-    pairs = [pair for pair in pairs if pair[0] not in left_out]
+    by_name = [*zip(reversed(node.args.args), reversed(node.args.defaults)), *zip(node.args.kwonlyargs, node.args.kw_defaults)]
+    left_out = [default for argument, default in by_name if default is not None and argument.arg in types]
     for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults):
         if default is not None and argument.arg in (fn.__kwdefaults__ or {}):
             pairs.append((default, (fn.__kwdefaults__ or {})[argument.arg]))
+    pairs = [pair for pair in pairs if pair[0] not in left_out]
     texts = [(default, literal(value) or ("None" if is_kernel else None)) for default, value in pairs
              if not isinstance(default, ast.Constant)]
     return [(default, text) for default, text in texts if text is not None] + [(default, "...") for default in left_out]

@@ -151,8 +151,8 @@ class JITFunction(Launchable):
                     "HINT: pass the value as a tl.constexpr argument")
 
     def _make_launch(self) -> Callable[..., Any]:
-        if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in self.parameters):
-            raise TypeError(f"kernel `{self.__name__}` has parameters with * or **\nHINT: name each of them")
+        if any(p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in self.parameters):
+            raise TypeError(f"kernel `{self.__name__}` has a parameter with * or **, or before /\nHINT: name each of them")
         launch = make_launcher(self.__name__, self.parameters, self.constexprs, self._tuples, self.options, {
             "kind": kind_of, "plans": self._plans, "plan": self._plan, "check": self._check_options, "watched": self._watched,
             "changed": self._changed})

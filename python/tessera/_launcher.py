@@ -84,6 +84,8 @@ def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: 
         default = f"{prefix}default_{name}"
         if parameter.default is not parameter.empty:
             scope[default] = parameter.default
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in declared:
+            declared.append("*")
         declared.append(f"{name}={default}" if default in scope else name)
         key += [f"{prefix}{'kind' if name in tuples else 'type'}({name})"] + ([name] if name in constexprs else [])
 
@@ -92,7 +94,7 @@ def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: 
 
     others = [f"{name}=None" for name in options if name not in names]
     text = TEMPLATE.replace("P", prefix).format(
-        parameters=listed(declared), options=listed(["*", *others] if others else []),
+        parameters=listed(declared), options=listed(["*"] * ("*" not in declared) + others if others else []),
         key=listed([*key, *options]), values=listed(names), taken=listed(list(options)),
         meta=", ".join(f"{name!r}: {name}" for name in names),
         runtime=listed([name for name in names if name not in constexprs]))

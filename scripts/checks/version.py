@@ -17,7 +17,7 @@ NAMED = re.compile(r"tessera(?:\.so\.|_|-torch_| )(\d+\.\d+(?:\.\d+)?)\b")
 # (file, pattern of the version in it, the wheel of scripts/deps.lock whose version it is, or the section that has the wheel).
 WHEELS = (("python/tessera/_library.py", r'^TORCH = "(.*?)"', "torch"), ("python/tessera/triton.py", r'^VERSION = "(.*?)"', "triton-3.9"),
           ("docs/python.md", r"\bIt needs torch (\d+\.\d+)", "torch"), ("docs/packs.md", r"\bwith torch (\d+\.\d+)", "torch"),
-          ("docs/cpp.md", r"\bheaders of torch (\d+\.\d+)", "torch"), ("docs/language/types.md", r"\bof Triton (\d+\.\d+)", "triton"))
+          ("docs/cpp.md", r"\bheaders of torch (\d+\.\d+)", "torch"), ("docs/language/types.md", r"\bof Triton (\d+\.\d+)", "triton-3.9"))
 
 
 def read(path):

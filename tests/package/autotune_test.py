@@ -204,7 +204,8 @@ class TestAutotune:
 
         out = torch.zeros(64)
         fill = kernel(32, 64)
-        fill[(1,)](out)
+        with pytest.warns(RuntimeWarning, match="(?s)kernel `fill`: autotune leaves out 1 of 2 configurations.*BLOCK: 32.*not 32"):
+            fill[(1,)](out)
         assert (fill.best_config.kwargs, out.sum().item()) == ({"BLOCK": 64}, 64)
         with pytest.raises(RuntimeError, match="(?s)none of its configurations runs.*not 32"):
             kernel(32, 32)[(1,)](out)

@@ -28,9 +28,15 @@ tile::Precision precisionOf(BuiltinCall &call) {
             "one of 'ieee' 'tf32' 'tf32x3'");
 }
 
-// Returns the dtype of the accumulator, which is also the result's.
+// Returns the dtype of the accumulator, which is also the result's. Without
+// `out_dtype` an accumulator of fp16 gives fp16.
 DType accumulatorOf(BuiltinCall &call, DType operand) {
-  DType asked = call.element(6).dtype;
+  constexpr Element kHalf{DType::Fp16, false};
+  DType asked = DType::Fp32;
+  if (!call.isNone(6))
+    asked = call.element(6).dtype;
+  else if (!call.isNone(2) && call.tensor(2).type.element == kHalf)
+    asked = DType::Fp16;
   if (operand == DType::Int8)
     return DType::Int32;
   if (asked == DType::Bf16)
@@ -139,7 +145,7 @@ void registerDot(Registry &registry) {
   registry.add("dot",
                "input, other, acc=None, input_precision=None, "
                "allow_tf32=None, max_num_imprecise_acc=None, "
-               "out_dtype=float32",
+               "out_dtype=None",
                emitDot);
 }
 

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <array>
 #include <cmath>
 
 namespace tessera::semantics {
@@ -57,14 +58,6 @@ Value emitAbs(BuiltinCall &call) {
                 x.type};
 }
 
-// Converts an operand of maximum or minimum to a run-time value: a Python float
-// widens an fp16 operand to fp32, and bf16 is widened, too.
-Tensor comparable(Emitter &emit, const Value &value) {
-  Tensor x = emit.toTensor(value);
-  return x.type.element == Element{DType::Bf16, false} ? emit.cast(x, kFp32)
-                                                       : x;
-}
-
 bool propagates(BuiltinCall &call, size_t index) {
   std::string mode = call.string(index);
   if (mode == "PropagateNan.ALL")
@@ -83,14 +76,17 @@ Value emitMaxMin(BuiltinCall &call) {
   return emitMaximum(call.emit, call[0], call[1], isMax, propagates(call, 2));
 }
 
+// Returns the first three arguments in their common type.
+std::array<Tensor, 3> numbers(BuiltinCall &call, std::string_view op) {
+  for (size_t index : {0, 1, 2})
+    call.tensor(index); // reports what is not a number
+  return call.emit.triple({call[0], call[1], call[2]}, op);
+}
+
 Value emitClamp(BuiltinCall &call) {
   Emitter &emit = call.emit;
   bool nan = propagates(call, 3);
-  Tensor x = comparable(emit, call[0]);
-  Tensor low = comparable(emit, call[1]), high = comparable(emit, call[2]);
-  std::tie(low, high) = emit.pair(low, high, {}, "clamp");
-  std::tie(x, low) = emit.pair(x, low, {}, "clamp");
-  std::tie(x, high) = emit.pair(x, high, {}, "clamp");
+  auto [x, low, high] = numbers(call, "clamp");
   if (!x.type.element.isFloat() && !x.type.element.isInt())
     call.fail(0, DiagnosticId::BadArgument,
               "tl.clamp needs numbers, got " + toString(x.type));
@@ -113,13 +109,7 @@ Value emitIsInf(BuiltinCall &call) {
 
 Value emitFma(BuiltinCall &call) {
   Emitter &emit = call.emit;
-  Tensor x = call.tensor(0), y = call.tensor(1), z = call.tensor(2);
-  std::tie(x, y) = emit.pair(x, y, {}, "fma");
-  std::tie(z, x) = emit.pair(z, x, {}, "fma");
-  std::tie(z, y) = emit.pair(z, y, {}, "fma");
-  // The pair (x, y) was converted first; converts all three to the last common
-  // type.
-  std::tie(x, z) = emit.pair(x, z, {}, "fma");
+  auto [x, y, z] = numbers(call, "fma");
   if (!x.type.element.isFloat())
     call.fail(0, DiagnosticId::BadArgument,
               "tl.fma needs floats, got " + toString(x.type),
@@ -129,15 +119,26 @@ Value emitFma(BuiltinCall &call) {
                 x.type};
 }
 
+// True if tl.fdiv rounds correctly. `approx` permits a larger error, which no
+// target has here.
+bool roundsDivision(BuiltinCall &call) {
+  if (call.boolean(2) && call.boolean(3))
+    call.fail(3, DiagnosticId::BadArgument,
+              "tl.fdiv: `approx` and `ieee_rounding` exclude each other",
+              "leave out one of them");
+  return call.boolean(2);
+}
+
 template <auto isExact>
 Value emitFdiv(BuiltinCall &call) {
-  Tensor x = call.tensor(0), y = call.tensor(1);
   for (size_t index : {0, 1})
-    if (!call.tensor(index).type.element.isFloat())
-      call.fail(index, DiagnosticId::BadArgument,
-                call.what(index) + " must be a float, got " +
-                    toString(call.tensor(index).type),
-                "convert it: " + call.operandText(index) + ".to(tl.float32)");
+    call.tensor(index); // reports what is not a number
+  auto [x, y] = call.emit.pair(call[0], call[1], {.divides = true}, "fdiv");
+  if (!x.type.element.isFloat())
+    call.fail(0, DiagnosticId::BadArgument,
+              call.what(0) + " or the divisor must be a float, got " +
+                  toString(x.type),
+              "convert one: " + call.operandText(0) + ".to(tl.float32)");
   const Value quotient = call.emit.binary(BinaryOp::Div, x, y);
   return isExact(call) ? roundedOnce(quotient) : quotient;
 }
@@ -158,17 +159,18 @@ Value emitSoftmax(BuiltinCall &call) {
   Emitter &emit = call.emit;
   Tensor x = call.tensor(0);
   int64_t axis = call.isNone(1) ? 0 : call.axis(1, x.type.rank());
-  bool keep = call.boolean(2);
+  if (!call.isNone(2))
+    call.boolean(2); // without effect: the result has the shape of x
   if (!x.type.isBlock() || !x.type.element.isFloat())
     call.fail(0, DiagnosticId::BadArgument,
               "tl.softmax needs a block of floats, got " + toString(x.type),
               "convert it: " + call.operandText(0) + ".to(tl.float32)");
-  Tensor peak = emitReduction(emit, x, axis, "max", keep);
+  Tensor peak = emitReduction(emit, x, axis, "max", true);
   Tensor shifted = *emit.binary(BinaryOp::Sub, x, peak).tensor();
   if (bitWidth(shifted.type.element.dtype) < 32)
     call.floats(0);
   Tensor power = emitExp(emit, shifted);
-  Tensor total = emitReduction(emit, power, axis, "sum", keep);
+  Tensor total = emitReduction(emit, power, axis, "sum", true);
   const Value result = emit.binary(BinaryOp::Div, power, total);
   return call.boolean(3) ? roundedOnce(result) : result;
 }
@@ -235,8 +237,13 @@ Value emitUmulhi(BuiltinCall &call) {
 
 Value emitMaximum(Emitter &emit, const Value &a, const Value &b, bool isMax,
                   bool propagateNan) {
-  Tensor left = comparable(emit, a), right = comparable(emit, b);
-  auto [x, y] = emit.pair(left, right, {}, isMax ? "maximum" : "minimum");
+  auto [x, y] = emit.pair(a, b, {}, isMax ? "maximum" : "minimum");
+  // The larger of two bf16 is exact in fp32.
+  const Element element = x.type.element;
+  if (element == Element{DType::Bf16, false}) {
+    x = emit.cast(x, kFp32);
+    y = emit.cast(y, kFp32);
+  }
   OpBuilder &builder = emit.builder;
   Location loc = emit.location();
   mlir::Value result;
@@ -260,7 +267,7 @@ Value emitMaximum(Emitter &emit, const Value &a, const Value &b, bool isMax,
     else
       result = arith::MinUIOp::create(builder, loc, x.handle, y.handle);
   }
-  return Tensor{result, x.type};
+  return emit.cast({result, x.type}, element);
 }
 
 Tensor emitExp(Emitter &emit, Tensor x) {
@@ -293,8 +300,8 @@ void registerMath(Registry &registry) {
   both("erf", "x", emitUnary<math::ErfOp>);
   both("abs", "x", emitAbs);
   both("fma", "x, y, z", emitFma);
-  both("fdiv", "x, y, ieee_rounding=False",
-       emitFdiv<[](BuiltinCall &call) { return call.boolean(2); }>);
+  both("fdiv", "x, y, ieee_rounding=False, approx=False",
+       emitFdiv<roundsDivision>);
   both("div_rn", "x, y", emitFdiv<[](BuiltinCall &) { return true; }>);
   both("umulhi", "x, y", emitUmulhi);
   both("maximum", "x, y, propagate_nan=None", emitMaxMin<true>);
@@ -327,7 +334,7 @@ void registerMath(Registry &registry) {
   registry.add("clamp", "x, min, max, propagate_nan=None", emitClamp);
   registry.addMethod("sigmoid", "x", emitSigmoid);
   registry.addMethod("softmax",
-                     "x, dim=None, keep_dims=False, ieee_rounding=False",
+                     "x, dim=None, keep_dims=None, ieee_rounding=False",
                      emitSoftmax);
   registry.addMethod("cdiv", "x, div", emitCeilDivide);
   registry.add("triton.cdiv", "x, y", emitCeilDivide);

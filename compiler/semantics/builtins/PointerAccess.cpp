@@ -85,9 +85,9 @@ Tensor loadFrom(Emitter &emit, const PointerAccess &access,
 
 void storeTo(Emitter &emit, const PointerAccess &access, Tensor value,
              tile::StoreCacheAttr cache, tile::EvictionAttr eviction) {
-  Element element = stored({access.pointers.type.element.dtype, false});
-  // A boolean becomes the byte 0 or 1, any other value its low byte.
-  value = emit.cast(value, element);
+  // A number stored into booleans is compared with 0 first.
+  const Element element{access.pointers.type.element.dtype, false};
+  value = emit.cast(emit.cast(value, element), stored(element));
   tile::StoreOp::create(emit.builder, emit.location(), access.pointers.handle,
                         value.handle, access.mask, cache, eviction);
 }

@@ -124,7 +124,7 @@ bool isOfClass(BuiltinCall &call, const Value &value, const Value &kind) {
     if (name == "python.bool")
       return constant && constant->isBool();
     if (name == "python.tuple" || name == "tuple")
-      return value.tupleValues() != nullptr;
+      return value.tupleValues() && !value.aggregate();
     // Compile-time values are Python numbers here; none is a tl.constexpr.
     if (name == "constexpr")
       return false;

@@ -129,11 +129,8 @@ Value emitExtremum(BuiltinCall &call) {
     call.fail(2, DiagnosticId::BadArgument,
               "tl." + call.builtin.name + " with indices needs an axis",
               "write axis=0");
-  Element element = x.type.element;
-  if (element == Element{DType::Bf16, false})
-    element = kFp32;
-  x = emit.cast(x, element);
-  Tensor value = emit.cast(extremum(emit, x, axis, isMax, keepDims), element);
+  Tensor value =
+      emit.cast(extremum(emit, x, axis, isMax, keepDims), x.type.element);
   return Value::tuple({value, indexOf(call, x, *axis, isMax, keepDims)});
 }
 
@@ -156,34 +153,24 @@ Value emitBits(BuiltinCall &call) {
   return reduce(call.emit, x, axisOf(call, x, 1), kind, call.boolean(2));
 }
 
-Tensor scan(Emitter &emit, Tensor x, int64_t axis, tile::ScanKind kind,
-            bool reverse) {
-  return {tile::ScanOp::create(emit.builder, emit.location(),
-                               x.handle.getType(), kind, x.handle,
-                               int32_t(axis), reverse),
-          x.type};
-}
-
-Value emitCumsum(BuiltinCall &call) {
+// Lowers cumsum and cumprod. Sums and products of bf16 are computed in fp32 and
+// rounded once.
+template <tile::ScanKind kind>
+Value emitScan(BuiltinCall &call) {
   Emitter &emit = call.emit;
   Tensor x = block(call);
-  int64_t axis = call.axis(1, x.type.rank());
-  if (x.type.element == Element{DType::Bf16, false})
+  const int64_t axis = call.axis(1, x.type.rank());
+  const Element element = call.isNone(3)
+                              ? Element{sumDType(x.type.element.dtype), false}
+                              : call.element(3);
+  x = emit.cast(x, element);
+  if (element == Element{DType::Bf16, false})
     x = emit.cast(x, kFp32);
-  if (!call.isNone(3))
-    x = emit.cast(x, call.element(3));
-  else
-    x = emit.cast(x, {sumDType(x.type.element.dtype), false});
-  return scan(emit, x, axis, tile::ScanKind::Sum, call.boolean(2));
-}
-
-Value emitCumprod(BuiltinCall &call) {
-  Emitter &emit = call.emit;
-  Tensor x = block(call);
-  int64_t axis = call.axis(1, x.type.rank());
-  if (x.type.element == Element{DType::Bf16, false})
-    x = emit.cast(x, kFp32);
-  return scan(emit, x, axis, tile::ScanKind::Prod, call.boolean(2));
+  const Tensor result{tile::ScanOp::create(emit.builder, emit.location(),
+                                           x.handle.getType(), kind, x.handle,
+                                           int32_t(axis), call.boolean(2)),
+                      x.type};
+  return emit.cast(result, element);
 }
 
 Value emitHistogram(BuiltinCall &call) {
@@ -229,9 +216,9 @@ void registerReduce(Registry &registry) {
                      emitBits<ReduceKind::Xor>);
   registry.addMethod("reduce_or", "input, axis, keep_dims=False",
                      emitBits<ReduceKind::Or>);
-  registry.addMethod("cumsum", "input, axis=0, reverse=False, dtype=None",
-                     emitCumsum);
-  registry.addMethod("cumprod", "input, axis=0, reverse=False", emitCumprod);
+  const char *scans = "input, axis=0, reverse=False, dtype=None";
+  registry.addMethod("cumsum", scans, emitScan<tile::ScanKind::Sum>);
+  registry.addMethod("cumprod", scans, emitScan<tile::ScanKind::Prod>);
   registry.addMethod("histogram", "input, num_bins, mask=None", emitHistogram);
 }
 

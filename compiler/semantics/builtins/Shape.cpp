@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 namespace tessera::semantics {
 namespace {
 
@@ -108,15 +110,23 @@ Value emitInterleave(BuiltinCall &call) {
   return call.emit.reshape(joined, shape);
 }
 
+// Joins along a new last dimension, which moves before `dim` and merges with
+// it.
 Value emitCat(BuiltinCall &call) {
   Tensor a = call.tensor(0), b = call.tensor(1);
-  if (a.type.rank() != 1 || a.type.shape != b.type.shape)
+  if (!a.type.isBlock() || a.type.shape != b.type.shape)
     call.fail(1, DiagnosticId::NotSupported,
-              "tl.cat is supported for two blocks of rank 1 and equal size, "
-              "got " +
-                  toString(a.type) + " and " + toString(b.type));
-  Tensor rows = call.emit.permute(call.emit.join(a, b), {1, 0});
-  return call.emit.reshape(rows, {2 * a.type.shape[0]});
+              "tl.cat needs two blocks of one shape, got " + toString(a.type) +
+                  " and " + toString(b.type));
+  call.boolean(2); // can_reorder permits another order
+  const int64_t rank = a.type.rank(), dim = call.axis(3, rank);
+  std::vector<int64_t> order(size_t(rank), 0);
+  std::iota(order.begin(), order.end(), 0);
+  order.insert(order.begin() + dim, rank);
+  Shape shape = a.type.shape;
+  shape[size_t(dim)] *= 2;
+  return call.emit.reshape(call.emit.permute(call.emit.join(a, b), order),
+                           shape);
 }
 
 Tensor gather(Emitter &emit, const Tensor &source, const Tensor &index,
@@ -190,7 +200,7 @@ void registerShape(Registry &registry) {
   registry.add("join", "a, b", emitJoin);
   registry.addMethod("split", "a", emitSplit);
   registry.add("interleave", "a, b", emitInterleave);
-  registry.add("cat", "input, other, can_reorder=False", emitCat);
+  registry.add("cat", "input, other, can_reorder=False, dim=0", emitCat);
   registry.addMethod("gather", "src, index, axis", emitGather);
   registry.addMethod("flip", "x, dim=None", emitFlip);
 }

@@ -4,7 +4,7 @@
 """Elementwise
 
 Functions of one float take float32 and float64 only, as under Triton. Those from `exp` to `minimum` are members of `tl.math` too. `maximum` and `minimum` pass over NaN unless
-`propagate_nan=tl.PropagateNan.ALL`; a Python float beside float16 makes them float32. Libdevice has the functions of
+`propagate_nan=tl.PropagateNan.ALL`; a Python number takes the type of the other argument. Libdevice has the functions of
 [names](names.md); they take float32 and float64 unless their name says otherwise, and old kernels find them in `tl.math` too. Not the same bits as CUDA's:
 [numerics](../numerics.md#functions-of-libdevice) has their errors."""
 import triton

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions, scans, sorting
 
-Without `axis` all elements are reduced. `sum` widens integers below 32 bits; 16-bit floats add up in float32 and are rounded once. `max` and `min` give float32 for 16-bit floats and int32 for
+Without `axis` all elements are reduced. `sum` and scans widen integers below 32 bits; 16-bit floats add up in float32 and are rounded once (scans: bfloat16 only). `max` and `min` give float32 for 16-bit floats and int32 for
 narrower integers. Of equal elements the lowest index wins. `reduce` and `associative_scan` call a helper with what came before and the next elements, in the order of the axis; a tuple of blocks gives
 the helper two of each."""
 import triton

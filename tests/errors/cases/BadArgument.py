@@ -456,6 +456,34 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | HINT: annotate the field with tl.constexpr, or pass tl.to_tensor(...)
 
 # -----
+# sum-of-an-aggregate - a reduction of an aggregate
+# Why: A reduction takes a block, and an aggregate has several values.
+# Fix: Name a field, `tl.sum(pair.offset)`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Pair:
+    offset: tl.tensor
+    COUNT: tl.constexpr
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", BLOCK=128)
+@triton.jit
+def rows(x, out, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    pair = Pair(tl.load(x + at), 4)
+    tl.store(out, tl.sum(pair))
+
+# expect:
+# | kernel.py:16:26: error: tl.sum: `input` must be a number or a block, got aggregate Pair [BadArgument]
+# |       tl.store(out, tl.sum(pair))
+# |                            ^~~~
+# | HINT: name a field of the aggregate: pair.field
+
+# -----
 # replace-of-a-block - aggregate_replace of another value
 # Why: Only values of a class under `@triton.aggregate` have fields to replace.
 # Fix: Pass such a value.

@@ -25,6 +25,35 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | HINT: compare with 0 first; blocks are joined with & and |, each side in parentheses
 
 # -----
+# aggregates-joined - `+` between the objects of an aggregate
+# Why: An aggregate is not a tuple; it has no operators.
+# Fix: Add the fields, `Line(a.slope + b.slope, ...)`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Line:
+    slope: tl.tensor
+    offset: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", BLOCK=128)
+@triton.jit
+def rows(x, out, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    line = Line(tl.load(x + at), at)
+    both = line + line
+    tl.store(out + at, both[0])
+
+# expect:
+# | kernel.py:16:12: error: `+` is not defined between aggregate Line and aggregate Line [BadOperand]
+# |       both = line + line
+# |              ^~~~~~~~~~~
+# | HINT: name a field of the aggregate: value.field
+
+# -----
 # bitcast-width - reinterpreting bits of another width
 # Why: A bit cast keeps every bit, so both types have one width.
 # Fix: Use `tl.int32`, or convert the value with .to().

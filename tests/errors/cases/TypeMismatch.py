@@ -18,12 +18,12 @@ def product(a, b, out, M: tl.constexpr, N: tl.constexpr):
     j = tl.arange(0, N)
     p = tl.load(a + i[:, None] * N + j[None, :])
     q = tl.load(b + i[:, None] * N + j[None, :])
-    acc = tl.zeros((M, N), tl.float16)
+    acc = tl.zeros((M, N), tl.float64)
     acc = tl.dot(p, q, acc)
     tl.store(out + i[:, None] * N + j[None, :], acc)
 
 # expect:
-# | kernel.py:13:24: error: tl.dot: `acc` must be fp32[32, 32], got fp16[32, 32] [TypeMismatch]
+# | kernel.py:13:24: error: tl.dot: `acc` must be fp32[32, 32], got fp64[32, 32] [TypeMismatch]
 # |       acc = tl.dot(p, q, acc)
 # |                          ^~~
 # | HINT: make it of that type: tl.zeros([32, 32], dtype=tl.float32)

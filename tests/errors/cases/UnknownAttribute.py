@@ -108,7 +108,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, a)
 
 # expect:
-# | kernel.py:19:23: error: a tuple of 2 has no attribute `host` [UnknownAttribute]
+# | kernel.py:19:23: error: aggregate Pair has no attribute `host` [UnknownAttribute]
 # |       pair = Pair(a, 4).host()
 # |                         ^~~~
 # | HINT: known fields: offset, COUNT

@@ -27,6 +27,11 @@ def order(OUT, a, b, c=3.0, D: tl.constexpr = 4, E: tl.constexpr = 5):
 
 
 @triton.jit
+def by_keyword(OUT, a, *, b, c=(3.0, 0.5), D: tl.constexpr = HALF, E: tl.constexpr):
+    tl.store(OUT, a + 10 * b + 100 * c[0] + 1000 * c[1] + 10000 * D + 100000 * E)
+
+
+@triton.jit
 def attributes(OUT):
     at = tl.arange(0, settings.SIZE)
     tl.store(OUT + at, at * settings.inner.FACTOR + HALF * SCALE)
@@ -83,6 +88,8 @@ def launches():
     yield "order, mixed", result(lambda o: order[(1,)](o, 1, 2, 7.0, E=9, D=8))
     yield "grid, function", result(lambda o: order[lambda meta: (meta["D"] // 4,)](o, 1, 2))
     yield "grid, defaults", result(lambda o: order[lambda meta: (meta["E"] - 4, 1)](o, 1, 2))
+    yield "keywords", result(lambda o: by_keyword[(1,)](o, 1, E=5, b=2, D=4, c=(7.0, 0.25)))
+    yield "keywords, defaults", result(lambda o: by_keyword[lambda meta: (meta["E"],)](o, E=2, b=1, a=3, c=(1, 2)))
     yield "attributes", result(attributes[(1,)], 4)
     yield "tuple", result(lambda o: shape_of[(1,)](o, SHAPE=(4, 8), NAMES=("b", (1, 2.5))), 2)
     for value in (None, "text", True, 3, 2.5, -0.5, np.float64(0.75)):

@@ -19,6 +19,8 @@ def ex_fields(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     line = Line(tl.load(X + r), offset=tl.load(Y + r), STEPS=tl.constexpr(3))
     steep = tl.aggregate_replace(line, slope=line.slope * 2)
     tl.store(OUT + r, steep.slope * n + line.offset + steep.STEPS - line.slope)
+    if isinstance(line, tuple):
+        tl.store(OUT + r, 0.0)
 
 
 @triton.jit
@@ -65,6 +67,13 @@ def ex_topk(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     smallest = tl.topk(x, 8, descending=False)
     tl.store(OUT + tl.arange(0, 4)[:, None] * 8 + tl.arange(0, 8)[None, :], smallest)
     tl.store(OUT + 64 + tl.arange(0, 8), tl.topk(tl.load(Y + tl.arange(0, N)), 8))
+    short = (tl.load(I + tl.arange(0, N)) % 128).to(tl.int8)
+    tl.store(IOUT + tl.arange(0, 8), tl.topk(short, 8) + 100)
+    tl.store(IOUT + 8 + tl.arange(0, N), tl.topk(short, N) + 100)
+    tl.store(IOUT + 80 + tl.arange(0, 1), tl.topk(short, 1) + 100)
+    half = tl.topk(tl.load(X + tl.arange(0, N)).to(tl.float16), 4)
+    tl.store(OUT + 128 + tl.arange(0, 4), half * 1.001)
+    tl.store(IOUT + 96, half.dtype == tl.float32)
 
 
 @triton.jit

@@ -2,7 +2,7 @@
 # tests/unit/compiler/semantics/promotion_table.py - prints promotion.txt from Triton.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the installed Triton for every pair of dtypes; PromotionTest compares.
+"""Asks the Triton that Python imports, 3.9, for every pair of dtypes; PromotionTest compares.
 
 Each line: how the operands are given ("strong", "weak" for a Python number on
 the left), whether the operator divides, the left dtype, then the result for
