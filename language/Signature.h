@@ -69,6 +69,7 @@ struct TupleParameter {
   std::string name;                // "Q"; "P.rows" for a tuple in a tuple
   std::string type;                // of a NamedTuple "Rows", else empty
   std::vector<std::string> fields; // "ptr", or "0", "1" ...
+  bool isDescriptor = false;       // of the kernel, a tensor descriptor
 };
 
 struct Signature {

@@ -40,6 +40,18 @@ std::optional<std::vector<const Expr *>> typesOf(const Expr &annotation) {
   return types;
 }
 
+// Returns the rank in tl.tensor_descriptor[RANK]; nullopt for any other
+// annotation.
+std::optional<int> descriptorRank(const Expr &annotation) {
+  const auto *subscript = annotation.as<Subscript>();
+  if (!subscript || lastName(*subscript->value) != "tensor_descriptor")
+    return std::nullopt;
+  const auto *rank = subscript->index->as<Constant>();
+  const std::optional<Int> number = rank ? rank->value.asInt() : std::nullopt;
+  // 0 is not a rank: LeafMaker refuses it.
+  return number && *number >= 1 && *number <= 5 ? int(*number) : 0;
+}
+
 // Appends the leaves of one parameter.
 class LeafMaker {
 public:
@@ -52,7 +64,8 @@ public:
     const ExprPtr quoted = annotation ? quotedAnnotation(*annotation) : nullptr;
     if (quoted)
       annotation = quoted.get();
-    return annotation && (typesOf(*annotation) || classOf(from, *annotation));
+    return annotation && (typesOf(*annotation) || descriptorRank(*annotation) ||
+                          classOf(from, *annotation));
   }
 
   // Appends the leaves of a value with the annotation, which is in the file of
@@ -68,6 +81,9 @@ public:
       annotation = quoted.get();
     if (const auto types = annotation ? typesOf(*annotation) : std::nullopt)
       return addPlain(name, from, *types, depth);
+    if (const auto rank =
+            annotation ? descriptorRank(*annotation) : std::nullopt)
+      return addDescriptor(name, *rank);
     if (const FunctionDef *fields =
             annotation ? classOf(from, *annotation) : nullptr)
       return addNamed(name, *fields, depth);
@@ -130,7 +146,7 @@ private:
                 const std::vector<const Expr *> &types, unsigned depth) {
     if (types.empty())
       return addEmpty(name);
-    TupleParameter tuple{name, "", {}};
+    TupleParameter tuple{name, "", {}, false};
     for (size_t i = 0; i < types.size(); ++i)
       tuple.fields.push_back(std::to_string(i));
     signature.tuples.push_back(std::move(tuple));
@@ -138,9 +154,58 @@ private:
       add(name + "." + std::to_string(i), from, types[i], nullptr, depth + 1);
   }
 
+  void addLeaf(const std::string &name, const std::string &declared) {
+    KernelParameter leaf;
+    leaf.name = name;
+    leaf.declared = declared;
+    leaf.range = node.range;
+    append(std::move(leaf));
+  }
+
+  void addConstexpr(const std::string &name, std::optional<Value> byDefault) {
+    KernelParameter leaf;
+    leaf.name = name;
+    leaf.isConstexpr = true;
+    leaf.hasDefault = byDefault.has_value();
+    if (byDefault)
+      leaf.defaultValue = std::move(*byDefault);
+    leaf.range = node.range;
+    append(std::move(leaf));
+  }
+
+  // Sizes are int32 and strides int64, as in Triton.
+  void addDescriptor(const std::string &name, int rank) {
+    if (rank == 0)
+      fail("the annotation of `" + node.name +
+               "` is not a descriptor of 1 to 5 dimensions",
+           "write the number of dimensions: tl.tensor_descriptor[2]");
+    signature.tuples.push_back({name,
+                                "tensor_descriptor",
+                                {"base", "shape", "strides", "block_shape",
+                                 "padding", "round_f32_to_tf32"},
+                                true});
+    std::vector<std::string> dimensions;
+    for (int i = 0; i < rank; ++i)
+      dimensions.push_back(std::to_string(i));
+    for (const char *part : {".shape", ".strides", ".block_shape"})
+      signature.tuples.push_back({name + part, "", dimensions, false});
+    const std::string last = dimensions.back();
+    addLeaf(name + ".base", "");
+    for (const std::string &dimension : dimensions)
+      addLeaf(name + ".shape." + dimension, "i32");
+    for (const std::string &dimension : dimensions)
+      if (dimension != last)
+        addLeaf(name + ".strides." + dimension, "i64");
+    addConstexpr(name + ".strides." + last, Value(1));
+    for (const std::string &dimension : dimensions)
+      addConstexpr(name + ".block_shape." + dimension, std::nullopt);
+    addConstexpr(name + ".padding", Value(std::string("zero")));
+    addConstexpr(name + ".round_f32_to_tf32", Value(false));
+  }
+
   void addNamed(const std::string &name, const FunctionDef &fields,
                 unsigned depth) {
-    TupleParameter tuple{name, fields.name, {}};
+    TupleParameter tuple{name, fields.name, {}, false};
     for (const Parameter &field : fields.parameters)
       tuple.fields.push_back(field.name);
     signature.tuples.push_back(std::move(tuple));
@@ -217,6 +282,20 @@ void addParameter(const Program &program, const FunctionDef &function,
   parameter.hasDefault = node.defaultValue != nullptr;
   parameter.defaultValue = std::move(given);
   signature.parameters.push_back(std::move(parameter));
+}
+
+std::vector<std::string> descriptorsOf(const Program &program,
+                                       const FunctionDef &function,
+                                       const Parameter &node) {
+  Signature signature;
+  LeafMaker maker(program, function, node, signature);
+  if (maker.isTuple(function, node.annotation.get()))
+    maker.add(node.name, function, node.annotation.get(), nullptr, 0);
+  std::vector<std::string> names;
+  for (const TupleParameter &tuple : signature.tuples)
+    if (tuple.isDescriptor)
+      names.push_back(tuple.name);
+  return names;
 }
 
 std::string formOf(const TupleParameter &tuple) {

@@ -7,6 +7,12 @@
 //
 //   def k(Q: Rows, n)   ->   Q.ptr, Q.token, Q.head, n
 //
+// A parameter with the annotation tl.tensor_descriptor[RANK] has the leaves
+//
+//   base, shape.0 ..., strides.0 ..., block_shape.0 ..., padding="zero",
+//   round_f32_to_tf32=False
+//
+// of which the last stride, which is 1, and all after it are constexprs.
 // Launches, keys, cases and tables contain only the leaves. The compiler binds
 // the parameter to the tuple of its leaves.
 #pragma once
@@ -33,6 +39,12 @@ ExprPtr quotedAnnotation(const Expr &annotation);
 // tuple. A parameter whose default is None is not a tuple. Throws CompileError.
 void addParameter(const Program &program, const FunctionDef &function,
                   const Parameter &node, Signature &signature);
+
+// Returns the names of the descriptors that a parameter of the function is or
+// contains: "Q", "X.0".
+std::vector<std::string> descriptorsOf(const Program &program,
+                                       const FunctionDef &function,
+                                       const Parameter &node);
 
 // Adds the value of each leaf of a tuple to `leaves`, by name. Trailing leaves
 // that have defaults may be missing. Throws Error for a value that is not a

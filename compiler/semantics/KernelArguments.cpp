@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
 
+#include "compiler/semantics/Builtins.h"
 #include "dialect/tile/TileDialect.h"
+#include "language/SignatureTuples.h"
 #include "support/Names.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -70,14 +72,15 @@ Lowering::fieldsNamed(const std::vector<std::string> &names) {
   return *made;
 }
 
-Value Lowering::tupleOf(const std::string &name,
-                        const std::vector<const language::Argument *> &given,
-                        const std::map<std::string, Value> &leaves) {
-  if (const auto leaf = leaves.find(name); leaf != leaves.end())
+Value Lowering::tupleOf(const std::string &name, const Leaves &leaves) {
+  if (const auto leaf = leaves.values.find(name); leaf != leaves.values.end())
     return leaf->second;
+  if (std::find(leaves.descriptors.begin(), leaves.descriptors.end(), name) !=
+      leaves.descriptors.end())
+    return descriptorOf(name, leaves);
   std::vector<std::string> fields;
   const std::string prefix = name + ".";
-  for (const language::Argument *argument : given) {
+  for (const language::Argument *argument : leaves.given) {
     if (!argument->name.starts_with(prefix))
       continue;
     std::string field = argument->name.substr(prefix.size());
@@ -87,11 +90,26 @@ Value Lowering::tupleOf(const std::string &name,
   }
   std::vector<Value> values;
   for (const std::string &field : fields)
-    values.push_back(tupleOf(prefix + field, given, leaves));
+    values.push_back(tupleOf(prefix + field, leaves));
   if (fields.empty() ||
       std::isdigit(static_cast<unsigned char>(fields.front().front())))
     return Value::tuple(std::move(values));
   return Value::namedTuple(fieldsNamed(fields), std::move(values));
+}
+
+// Calls tl.make_tensor_descriptor, which checks the values.
+Value Lowering::descriptorOf(const std::string &name, const Leaves &leaves) {
+  const Builtin &make = *Registry::get().find("make_tensor_descriptor");
+  const SourceRange range = emit.site.range;
+  std::vector<Argument> arguments;
+  for (const char *part :
+       {"base", "shape", "strides", "block_shape", "padding"})
+    arguments.push_back({"", tupleOf(name + "." + part, leaves), range});
+  BuiltinCall call(emit, make, std::move(arguments));
+  Descriptor made = *make.emit(call).descriptor();
+  const Value rounds = tupleOf(name + ".round_f32_to_tf32", leaves);
+  made.roundsTf32 = rounds.constant() && rounds.constant()->truth();
+  return made;
 }
 
 Type Lowering::typeOfArgument(const language::Argument &argument,
@@ -138,16 +156,16 @@ void Lowering::bindKernel(const language::FunctionDef &kernel,
     Type type;
   };
   std::vector<Physical> physical;
-  std::map<std::string, Value> leaves;
-  std::map<std::string, std::vector<const language::Argument *>> given;
+  std::map<std::string, Leaves> leaves;
   SmallVector<mlir::Type> types;
   for (const language::Parameter &parameter : kernel.parameters)
     for (const language::Argument &argument : request.args) {
       if (!belongsTo(argument, parameter.name))
         continue;
-      given[parameter.name].push_back(&argument);
+      Leaves &own = leaves[parameter.name];
+      own.given.push_back(&argument);
       if (argument.isConstexpr()) {
-        leaves[argument.name] = fromSyntax(argument.value, parameter.range);
+        own.values[argument.name] = fromSyntax(argument.value, parameter.range);
         continue;
       }
       Type type = typeOfArgument(argument, parameter);
@@ -168,19 +186,23 @@ void Lowering::bindKernel(const language::FunctionDef &kernel,
     if (language::ArgClass::parse(argument->type)->divisible)
       function.setArgAttr(i, tile::kDivisibilityAttr,
                           builder.getI32IntegerAttr(16));
-    leaves[argument->name] = Tensor{entry->getArgument(i), type};
+    leaves[parameter->name].values[argument->name] =
+        Tensor{entry->getArgument(i), type};
   }
   builder.setInsertionPointToEnd(entry);
   for (const language::Parameter &parameter : kernel.parameters) {
-    const auto found = given.find(parameter.name);
-    if (found == given.end() && !parameter.defaultValue)
+    const auto found = leaves.find(parameter.name);
+    if (found == leaves.end() && !parameter.defaultValue)
       fail(DiagnosticId::BadSignature, parameter.range,
            "no argument for the parameter `" + parameter.name +
                "` of kernel `" + kernel.name + "`");
+    if (found != leaves.end())
+      found->second.descriptors =
+          language::descriptorsOf(program, kernel, parameter);
+    At at(*this, parameter.range);
     Variable &variable = frame().scope[parameter.name];
-    variable = {found == given.end()
-                    ? evaluate(*parameter.defaultValue)
-                    : tupleOf(parameter.name, found->second, leaves),
+    variable = {found == leaves.end() ? evaluate(*parameter.defaultValue)
+                                      : tupleOf(parameter.name, found->second),
                 parameter.range};
     // An argument specialized to 1 becomes a run-time value if the kernel
     // assigns it. Triton's compiler rejects that; its interpreter does not.

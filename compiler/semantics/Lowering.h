@@ -111,10 +111,16 @@ private:
   void checkNames(const language::FunctionDef &kernel);
   Type typeOfArgument(const language::Argument &argument,
                       const language::Parameter &parameter);
+  /// The leaves of a parameter: their arguments in order, their values, and
+  /// which of the names before their fields are descriptors.
+  struct Leaves {
+    std::vector<const language::Argument *> given;
+    std::map<std::string, Value> values;
+    std::vector<std::string> descriptors;
+  };
   /// The value of a parameter or of a field from the leaves that it has.
-  Value tupleOf(const std::string &name,
-                const std::vector<const language::Argument *> &given,
-                const std::map<std::string, Value> &leaves);
+  Value tupleOf(const std::string &name, const Leaves &leaves);
+  Value descriptorOf(const std::string &name, const Leaves &leaves);
   /// A class of tuples whose values have these names.
   const language::FunctionDef &
   fieldsNamed(const std::vector<std::string> &names);

@@ -239,7 +239,8 @@ bool sameType(const Value &a, const Value &b) {
     auto *right = b.descriptor();
     return right && left->block == right->block &&
            left->base.type == right->base.type &&
-           left->padsNan == right->padsNan;
+           left->padsNan == right->padsNan &&
+           left->roundsTf32 == right->roundsTf32;
   }
   if (auto *left = a.constant())
     return b.constant() && left->identical(*b.constant());

@@ -104,7 +104,8 @@ struct Descriptor {
   std::vector<Tensor> shape;   // int32 each
   std::vector<Tensor> strides; // int64 each
   Shape block;
-  bool padsNan = false; // outside elements read as NaN, else as 0
+  bool padsNan = false;    // outside elements read as NaN, else as 0
+  bool roundsTf32 = false; // loads round float32 to TF32
 };
 
 struct Tuple {

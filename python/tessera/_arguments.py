@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from tessera import language
+from tessera._descriptor import TensorDescriptor
 from tessera._literal import literal, plain
 from tessera._source import CONSTEXPR, RUN_TIME, Decorated, TupleShape, function_of
 
@@ -33,6 +34,8 @@ def kind_of(value: Any) -> Any:
     """What of an argument the kernel's text depends on, for the key of a plan."""
     if is_tuple(value):
         return (type(value), *map(kind_of, value))
+    if isinstance(value, TensorDescriptor):
+        return value.kind()
     return (value.__class__, unwrapped(value)) if is_known(value) else value.__class__
 
 
@@ -60,9 +63,10 @@ class Arguments:
             self.constexprs.append(f"{name}={self._known(name, unwrapped(value))}")
             # Equal keys need not be equal values: 0.0 and -0.0, or a mutable value.
             self.exact &= not isinstance(value, (float, list, tuple, language.constexpr))
-        elif is_tuple(value):
+        elif is_tuple(value) or isinstance(value, TensorDescriptor):
             known: dict[str, str] = {}
-            self.shapes[name] = self._tuple(name, "", value, constexpr, place, known)
+            self.shapes[name] = (self._tuple(name, "", value, constexpr, place, known) if is_tuple(value)
+                                 else self._descriptor(name, "", value, place, known))
             if known:
                 self.constexprs.append(f"{name}={{{', '.join(f'{key!r}: {text}' for key, text in known.items())}}}")
         elif isinstance(value, Decorated):
@@ -78,6 +82,8 @@ class Arguments:
             at = f"{field}.{names[number] if names else number}" if field else str(names[number] if names else number)
             if is_tuple(item):
                 children.append(self._tuple(name, at, item, constexpr, f"{place}[{number}]", known))
+            elif isinstance(item, TensorDescriptor):
+                children.append(self._descriptor(name, at, item, f"{place}[{number}]", known))
             elif constexpr or is_known(item):
                 known[at] = self._known(f"{name}.{at}", unwrapped(item))
                 self.exact &= not isinstance(unwrapped(item), (float, list, tuple))
@@ -86,6 +92,18 @@ class Arguments:
                 self._at_run_time(f"{name}.{at}", item, f"{place}[{number}]")
                 children.append(RUN_TIME)
         return TupleShape(type(value).__name__ if names else "", tuple(names), tuple(children))
+
+    def _descriptor(self, name: str, field: str, value: TensorDescriptor, place: str, known: dict[str, str]) -> str:
+        """Takes a descriptor apart; returns its type in the text. The last stride is 1 by that type."""
+        at = f"{field}." if field else ""
+        value.check_launch(f"kernel `{self.kernel}`: argument `{name}{field and '.'}{field}`")
+        self._at_run_time(f"{name}.{at}base", value.base, f"{place}.base")
+        for part, numbers in (("shape", value.shape), ("strides", value.strides[:-1])):
+            for axis, number in enumerate(numbers):
+                self._at_run_time(f"{name}.{at}{part}.{axis}", number, f"{place}.{part}[{axis}]")
+        known |= {f"{at}block_shape.{axis}": str(size) for axis, size in enumerate(value.block_shape)}
+        known |= {f"{at}padding": repr(value.padding), f"{at}round_f32_to_tf32": str(bool(value.round_f32_to_tf32))}
+        return f"triton.language.tensor_descriptor[{len(value.shape)}]"
 
     def _known(self, name: str, value: Any) -> str:
         """A compile-time value as text."""
@@ -129,4 +147,4 @@ class Arguments:
             raise TypeError(f"kernel `{self.kernel}`: argument `{name}` is {value!r}\n"
                             f"HINT: such a value is a constexpr: write `{name}: tl.constexpr` in the kernel")
         raise TypeError(f"kernel `{self.kernel}`: argument `{name}` is a {type(value).__name__}\n"
-                        "HINT: pass a tensor, an int, a float, a bool, None or a tuple of these")
+                        "HINT: pass a tensor, a TensorDescriptor, an int, a float, a bool, None or a tuple of these")

@@ -13,6 +13,7 @@ from typing import Any
 import tessera.testing
 from tessera import _timings
 from tessera._config import Config
+from tessera._descriptor import TensorDescriptor, tensor_of
 from tessera._heuristics import Wrapper
 from tessera._jit import Grid
 from tessera.testing import do_bench, do_bench_cudagraph
@@ -50,13 +51,14 @@ class Autotuner(Wrapper):
     def _save(self, named: dict[str, Any], reset_only: bool = False) -> None:
         for name in self.reset_to_zero:
             if named[name] is not None:
-                named[name].zero_()
+                tensor_of(named[name]).zero_()
         if not reset_only:
-            self.restore_copies = {name: named[name].clone() for name in self.restore_value if named[name] is not None}
+            self.restore_copies = {name: tensor_of(named[name]).clone() for name in self.restore_value
+                                   if named[name] is not None}
 
     def _restore(self, named: dict[str, Any], exception: Exception | None = None) -> None:
         for name, copy in self.restore_copies.items():
-            named[name].copy_(copy)
+            tensor_of(named[name]).copy_(copy)
         self.restore_copies = {}
 
     def run(self, /, *args: Any, grid: Grid, warmup: bool = False, **kwargs: Any) -> Any:
@@ -81,8 +83,9 @@ class Autotuner(Wrapper):
                 for config in self.prune_configs(dict(zip(self.arg_names, args)), _named({}, kwargs, grid))]
 
     def _key(self, named: dict[str, Any]) -> tuple[Any, ...]:
-        values = tuple(named[name] for name in self.keys if name in named)
-        passed = (named[name] for name in self.arg_names if name in named)
+        values = tuple(value.tuning_key() if isinstance(value, TensorDescriptor) else value
+                       for value in (named[name] for name in self.keys if name in named))
+        passed = (tensor_of(named[name]) for name in self.arg_names if name in named)
         return values + tuple(str(value.dtype) for value in passed if hasattr(value, "dtype"))
 
     def _clash(self, kwargs: dict[str, Any], config: Config) -> None:

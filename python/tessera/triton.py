@@ -25,6 +25,7 @@ from tessera._autotune import Autotuner, autotune
 from tessera._backends import PROFILER, BaseBackend, DriverBase, GPUTarget
 from tessera._compiled import CompiledKernel
 from tessera._config import Config
+from tessera._descriptor import TensorDescriptor
 from tessera._driver import Driver
 from tessera._heuristics import Heuristics, heuristics
 from tessera._classes import aggregate
@@ -46,20 +47,6 @@ class MockTensor:
     @staticmethod
     def wrap_dtype(arg: Any) -> Any:
         return arg
-
-
-class TensorDescriptor:
-    """A descriptor that the host makes. Kernels do not take it as an argument:
-    pass pointer, sizes and strides, and call tl.make_tensor_descriptor."""
-
-    def __init__(self, base: torch.Tensor, shape: list[int], strides: list[int], block_shape: list[int],
-                 padding: str = "zero") -> None:
-        self.base, self.shape, self.strides, self.block_shape = base, shape, strides, block_shape
-        self.padding = padding
-
-    @staticmethod
-    def from_tensor(tensor: torch.Tensor, block_shape: list[int], padding: str = "zero") -> TensorDescriptor:
-        return TensorDescriptor(tensor, list(tensor.shape), list(tensor.stride()), block_shape, padding)
 
 
 class Knobs(SimpleNamespace):

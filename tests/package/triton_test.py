@@ -141,11 +141,9 @@ class TestTutorials:
         x = torch.randn(50, dtype=torch.float16)
         assert launchers.reinterpreted(x).tolist() == x.to(torch.float8_e5m2).to(torch.float16).tolist()
 
-    def test_descriptors_are_only_named(self):
+    def test_descriptors_have_the_fields_of_triton(self):
         one, other = launchers.descriptor(torch.zeros(8, 8))
-        assert (one.block_shape, list(other.strides)) == ([4, 4], [8, 1])
-        with pytest.raises(TypeError, match="argument `x_ptr` is a TensorDescriptor\nHINT: pass a tensor"):
-            launchers.convert[(1,)](torch.zeros(8), one, 8, BLOCK=8)
+        assert (one.block_shape, list(other.strides), one.padding, one.round_f32_to_tf32) == ([4, 4], [8, 1], "zero", False)
 
     def test_reports_of_benchmarks(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -1,5 +1,5 @@
-// compiler/semantics/builtins/Descriptors.cpp - lowers
-// tl.make_tensor_descriptor.
+// compiler/semantics/builtins/Descriptors.cpp - lowers descriptors: those of
+// tl.make_tensor_descriptor and those that a launch passes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -108,9 +108,29 @@ PointerAccess accessAt(BuiltinCall &call, const Descriptor &array,
   return accessOf(emit, block, allDims(rank));
 }
 
+// Rounds float32 to the nearest TF32 value, ties to even. Infinity and NaN stay
+// as they are, as in Triton.
+Value roundToTf32(Emitter &emit, const Tensor &value) {
+  const Tensor bits = emit.bitcast(value, {DType::UInt32, false});
+  auto binary = [&](BinaryOp op, const Value &a, int64_t b) {
+    return emit.binary(op, a, Value::integer(b));
+  };
+  Value last =
+      binary(BinaryOp::And, binary(BinaryOp::RShift, Value(bits), 13), 1);
+  Value sum =
+      emit.binary(BinaryOp::Add, binary(BinaryOp::Add, bits, 0xFFF), last);
+  Value rounded = binary(BinaryOp::And, sum, 0xFFFFE000);
+  Value exponent = binary(BinaryOp::And, Value(bits), 0x7F800000);
+  Value special =
+      emit.compare(CompareOp::Eq, exponent, Value::integer(0x7F800000));
+  return emit.bitcast(emit.select(*special.tensor(), bits, rounded),
+                      value.type.element);
+}
+
 Value loadPadded(Emitter &emit, const Descriptor &array, PointerAccess access) {
   access.other = paddingOf(emit, access.pointers, array.padsNan);
-  return loadFrom(emit, access, {}, {}, false);
+  Tensor value = loadFrom(emit, access, {}, {}, false);
+  return array.roundsTf32 ? roundToTf32(emit, value) : Value(value);
 }
 
 Value emitLoadBlock(BuiltinCall &call) {

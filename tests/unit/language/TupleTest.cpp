@@ -77,6 +77,14 @@ TEST(TupleParameters, AreLeavesOfTheSignature) {
                   "b.pair.0 b.pair.1:c"},
       {"S: Sizes = (4, 8)", "S.M:c=4 S.N:c=8"},
       {"q: Rows = None", "q=None"},
+      {"d: tl.tensor_descriptor[2], n",
+       "d.base d.shape.0 d.shape.1 d.strides.0 d.strides.1:c=1 "
+       "d.block_shape.0:c d.block_shape.1:c "
+       "d.padding:c='zero' d.round_f32_to_tf32:c=False n"},
+      {"p: \"tuple[tl.tensor, tl.tensor_descriptor[1]]\"",
+       "p.0 p.1.base p.1.shape.0 p.1.strides.0:c=1 p.1.block_shape.0:c "
+       "p.1.padding:c='zero' p.1.round_f32_to_tf32:c=False"},
+      {"d: tl.tensor_descriptor", "d"},
       {"q: tl.tensor, r: 'a pointer', s: Missing", "q r s"}};
   for (const auto &[parameters, want] : cases)
     EXPECT_EQ(leaves(info(std::string("@triton.jit\ndef k(") + parameters +
@@ -128,6 +136,20 @@ TEST(TupleHints, HaveSeveralSpellings) {
         "# tessera: instance a(T=\"fp32\", S=(32,))\n"})
     EXPECT_EQ(arguments(info(hints + kernel).hints.instances.at(0)), want)
         << hints;
+}
+
+TEST(TupleHints, HaveDescriptors) {
+  const std::string kernel =
+      "@triton.jit\ndef k(d: 'tl.tensor_descriptor[2]'):\n    pass\n";
+  for (const std::string hint :
+       {"d=\"tensor_descriptor(*fp16:16, (i32, i32), (i64:16, 1), (64, 32))\"",
+        "d=\"(*fp16:16, (i32, i32), (i64:16,), (64, 32))\""})
+    EXPECT_EQ(arguments(info("# tessera: instance a(" + hint + ")\n" + kernel)
+                            .hints.instances.at(0)),
+              "d.base=*fp16:16 d.shape.0=i32 d.shape.1=i32 "
+              "d.strides.0=i64:16 d.strides.1=1 d.block_shape.0=64 "
+              "d.block_shape.1=32 d.padding='zero' d.round_f32_to_tf32=False")
+        << hint;
 }
 
 TEST(TupleHints, CheckGivesEachLeaf) {
@@ -189,6 +211,12 @@ TEST(TupleHints, HaveMessages) {
           .starts_with("`n` is one value, and a tuple is given"));
   EXPECT_TRUE(messageOf("# tessera: types(\"r: i32\")\n", kernel)
                   .starts_with("`k` has no parameter `r`"));
+  for (const std::string rank : {"0", "6", "RANK", "'2'", "2, 2"})
+    EXPECT_EQ(messageOf("", "@triton.jit\ndef k(d: tl.tensor_descriptor[" +
+                                rank + "]):\n    pass\n"),
+              "the annotation of `d` is not a descriptor of 1 to 5 dimensions "
+              "HINT write the number of dimensions: tl.tensor_descriptor[2]")
+        << rank;
   std::string many = "int";
   for (int i = 0; i < 300; ++i)
     many += ", int";

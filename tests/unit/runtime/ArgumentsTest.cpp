@@ -123,6 +123,26 @@ TEST(Arguments, OfNamesAndOfFieldsAreTheSame) {
   EXPECT_EQ(typesOf(arguments), typesOf(complete()));
 }
 
+TEST(Arguments, MakeDescriptors) {
+  const Kernel copy = kernel("import triton\n"
+                             "import triton.language as tl\n"
+                             "@triton.jit\n"
+                             "def k(d: \"tl.tensor_descriptor[2]\"):\n"
+                             "    d.store([0, 0], d.load([8, 0]))\n");
+  Arguments arguments(copy);
+  arguments.set("d.base", Pointer{memory}).set("d.shape", {30, 1});
+  arguments.set("d.strides", {32, 1}).set("d.block_shape", {8, 16});
+  std::string text;
+  for (const language::Argument &argument :
+       copy.compileRequest(arguments.list(), arguments.constexprs()).args)
+    text += argument.name.substr(2) + "=" +
+            (argument.isConstexpr() ? argument.value.repr() : argument.type) +
+            " ";
+  EXPECT_EQ(text, "base=*fp32:16 shape.0=i32 shape.1=i32 strides.0=i64:16 "
+                  "strides.1=1 block_shape.0=8 block_shape.1=16 "
+                  "padding='zero' round_f32_to_tf32=False ");
+}
+
 TEST(Arguments, HaveMessages) {
   const std::pair<std::function<void(Arguments &)>, const char *> cases[] = {
       {[](Arguments &a) { a.set("q", {Pointer{memory}, 1}); },

@@ -119,7 +119,7 @@ std::string makePage() {
     if (name.rfind("dtype.", 0) == 0)
       page += "`" + name.substr(6) + "()` ";
   page += "\n\n## Not supported yet\n\n"
-          "`dot_scaled`, descriptors made by the host, "
+          "`dot_scaled`, "
           "`inline_asm_elementwise` but of one instruction that has an "
           "operation\n(tanh, sin, cos, ex2, lg2, rcp, rsqrt, sqrt of "
           "float32), arithmetic of 8-bit floats (Triton "
