@@ -70,10 +70,12 @@ public:
   }
 
   at::Tensor linearLoss(const at::Tensor &hidden, const at::Tensor &weight,
-                        const at::Tensor &targets) override {
-    const at::Tensor losses = compiled.linearLoss(hidden, weight, targets);
+                        const at::Tensor &targets, bool keepLogits) override {
+    const at::Tensor losses =
+        compiled.linearLoss(hidden, weight, targets, keepLogits);
     note("linear_loss", losses,
-         torch->linearLoss(plain(hidden), plain(weight), targets.to(at::kCPU)));
+         torch->linearLoss(plain(hidden), plain(weight), targets.to(at::kCPU),
+                           keepLogits));
     return losses;
   }
 

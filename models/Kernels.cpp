@@ -70,7 +70,7 @@ at::Tensor Kernels::linear(const at::Tensor &x, const at::Tensor &weight) {
 
 at::Tensor Kernels::linearLoss(const at::Tensor &hidden,
                                const at::Tensor &weight,
-                               const at::Tensor &targets) {
+                               const at::Tensor &targets, bool /*keepLogits*/) {
   return at::cross_entropy_loss(at::linear(hidden, weight).to(at::kFloat),
                                 targets, {}, at::Reduction::None);
 }

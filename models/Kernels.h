@@ -124,10 +124,12 @@ public:
   virtual at::Tensor linear(const at::Tensor &x, const at::Tensor &weight);
   /// Returns the cross-entropy in nats, fp32 [T], of the logits hidden [T, dim]
   /// times the transposed weight [V, dim] and the targets int64 [T]; 0 where
-  /// the target is -100. The default calls torch and stores all logits.
+  /// the target is -100. `keepLogits`: the backward pass finds the logits in
+  /// memory, rounded to the type of `hidden`, instead of computing them again.
+  /// The default calls torch and stores all logits.
   virtual at::Tensor linearLoss(const at::Tensor &hidden,
                                 const at::Tensor &weight,
-                                const at::Tensor &targets);
+                                const at::Tensor &targets, bool keepLogits);
   /// Returns the activation of an MLP's hidden layer `in`. SwiGLU also reads
   /// `gate`; other kinds ignore it. The default calls torch.
   virtual at::Tensor activation(MlpKind kind, const at::Tensor &in,

@@ -85,6 +85,11 @@ enum class Recompute { None, Mlp, Attention, Full };
 enum class FusedLoss : int { Auto, On, Off };
 constexpr int64_t fusedVocabulary = 8192;
 
+/// What a fused loss does with its logits: it keeps all of them for the
+/// backward pass, or computes them again in chunks of tokens. Auto: as
+/// trainer::modelOf() decides; a model by itself takes chunks.
+enum class LossLogits : int { Auto, Keep, Chunks };
+
 struct ModelConfig {
   int64_t vocabulary = 256;
   int64_t dim = 192;
@@ -126,6 +131,7 @@ struct ModelConfig {
   Recompute recompute = Recompute::None;
   double indexLossWeight = 1;            ///< Of the loss of learned indexers.
   FusedLoss fusedLoss = FusedLoss::Auto; ///< Results agree up to rounding.
+  LossLogits lossLogits = LossLogits::Auto; ///< Results agree up to rounding.
 
   /// Returns the attention of a layer, 0 to layers - 1.
   LayerKind attentionOf(int64_t layer) const;

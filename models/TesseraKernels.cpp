@@ -62,8 +62,9 @@ public:
   }
 
   Tensor linearLoss(const Tensor &hidden, const Tensor &weight,
-                    const Tensor &targets) override {
-    return loss.call(hidden, weight, targets, /*ignore_index=*/-100, "none");
+                    const Tensor &targets, bool keepLogits) override {
+    return loss.call(hidden, weight, targets, /*ignore_index=*/-100, "none",
+                     keepLogits);
   }
 
   Tensor activation(MlpKind kind, const Tensor &in,
@@ -272,7 +273,7 @@ private:
   using SumNorm = Pair(const Tensor &, const Tensor &, const Tensor &, double);
   c10::TypedOperatorHandle<SumNorm> sumNorm = find<SumNorm>("residual_norm");
   using Loss = Tensor(const Tensor &, const Tensor &, const Tensor &, int64_t,
-                      c10::string_view);
+                      c10::string_view, bool);
   c10::TypedOperatorHandle<Loss> loss = find<Loss>("linear_cross_entropy");
   using Act = Tensor(const Tensor &, c10::string_view, const MaybeTensor &);
   c10::TypedOperatorHandle<Act> act = find<Act>("mlp_activation");

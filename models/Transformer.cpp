@@ -240,7 +240,8 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
     result.losses =
         softcapLoss(last, head, options.targets.flatten(), c.logitSoftcap);
   else
-    result.losses = source->linearLoss(last, head, options.targets.flatten());
+    result.losses = source->linearLoss(last, head, options.targets.flatten(),
+                                       c.lossLogits == LossLogits::Keep);
   return result;
 }
 

@@ -65,6 +65,8 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
                            "rms_norm_backward",
                            "residual_norm_backward",
                            "linear_cross_entropy_backward",
+                           "linear_cross_entropy_logits",
+                           "linear_cross_entropy_logits_backward",
                            "custom_attention_backward",
                            "pattern_list_attention_backward",
                            "pattern_scores",

@@ -32,6 +32,19 @@ inline double fusedLossBytes(int64_t tokens, int64_t vocabulary, int64_t dim,
   return bytes;
 }
 
+// Returns the columns of kept logits: the vocabulary, rounded up to a multiple
+// of 16, so that every row begins at a multiple of 16 bytes.
+template <typename Integer>
+Integer keptColumns(Integer vocabulary) {
+  return (vocabulary + 15) / 16 * 16;
+}
+
+// Returns the bytes of the logits that the loss keeps for the backward pass.
+inline double keptLogitsBytes(int64_t tokens, int64_t vocabulary,
+                              bool rounded) {
+  return double(tokens) * double(keptColumns(vocabulary)) * (rounded ? 2 : 4);
+}
+
 // Returns the number of programs that share the queries of a key head and
 // sequence, if the backward pass of attention on the CPU is one kernel that
 // computes all gradients (kernels/attention/backward.py); 0 if it is two

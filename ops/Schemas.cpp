@@ -209,13 +209,21 @@ TORCH_LIBRARY(tessera, m) {
   m.def("residual_norm_backward(Tensor grad_y, Tensor grad_sum, Tensor sum, "
         "Tensor weight, Tensor rstd) -> (Tensor, Tensor)");
 
-  m.def("linear_cross_entropy(Tensor hidden, Tensor weight, Tensor targets, "
-        "int ignore_index=-100, str reduction=\"mean\") -> Tensor");
+  m.def(
+      "linear_cross_entropy(Tensor hidden, Tensor weight, Tensor targets, "
+      "int ignore_index=-100, str reduction=\"mean\", bool keep_logits=False) "
+      "-> Tensor");
   m.def("linear_cross_entropy_forward(Tensor hidden, Tensor weight, Tensor "
         "targets, int ignore_index) -> (Tensor losses, Tensor lse)");
   m.def("linear_cross_entropy_backward(Tensor grad, Tensor hidden, Tensor "
         "weight, Tensor targets, Tensor lse, int ignore_index) -> (Tensor, "
         "Tensor)");
+  m.def("linear_cross_entropy_logits(Tensor hidden, Tensor weight, Tensor "
+        "targets, int ignore_index) -> (Tensor losses, Tensor lse, Tensor "
+        "logits)");
+  m.def("linear_cross_entropy_logits_backward(Tensor grad, Tensor hidden, "
+        "Tensor weight, Tensor targets, Tensor lse, Tensor(a!) logits, int "
+        "ignore_index) -> (Tensor, Tensor)");
 
   m.def("mlp_activation(Tensor x, str kind, Tensor? gate=None) -> Tensor");
   m.def("mlp_activation_backward(Tensor grad, Tensor x, str kind, Tensor? "

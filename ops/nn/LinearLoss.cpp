@@ -2,6 +2,7 @@
 // of only one chunk of tokens at a time.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/nn/LinearLoss.h"
 #include "ops/Autograd.h"
 #include "ops/Check.h"
 #include "ops/Estimates.h"
@@ -16,26 +17,14 @@
 #include <limits>
 
 namespace tessera::runtime {
-namespace {
-namespace linear_loss_op {
-
-using at::Tensor;
-using Pair = std::tuple<Tensor, Tensor>;
-
-constexpr const char *file = "kernels/nn/linear_loss.py";
-
-// Vocabulary columns that one program of the forward kernel covers for each of
-// its tokens. All programs of a span run at the same time, so they read the
-// span's rows of W from a cache.
-constexpr int64_t span = 2048;
 
 // Checks contents in host memory only (Check.h). On a GPU, a target outside the
 // vocabulary gives a loss of NaN.
-void checkTargets(const char *op, const Tensor &targets, int64_t vocabulary,
-                  int64_t ignored) {
+static void checkTargets(const char *op, const at::Tensor &targets,
+                         int64_t vocabulary, int64_t ignored) {
   if (!targets.device().is_cpu())
     return;
-  const Tensor all = targets.contiguous();
+  const at::Tensor all = targets.contiguous();
   const int64_t *entries = all.const_data_ptr<int64_t>();
   for (int64_t i = 0; i < all.numel(); ++i)
     TESSERA_CHECK(
@@ -45,8 +34,9 @@ void checkTargets(const char *op, const Tensor &targets, int64_t vocabulary,
         " for a token that does not count");
 }
 
-void check(const char *op, const Tensor &hidden, const Tensor &weight,
-           const Tensor &targets, int64_t ignored) {
+void checkLinearLoss(const char *op, const at::Tensor &hidden,
+                     const at::Tensor &weight, const at::Tensor &targets,
+                     int64_t ignored) {
   checkFloating(op, "hidden", hidden);
   TESSERA_CHECK(hidden.dim() == 2 && hidden.size(1) > 0, op,
                 "hidden has shape ", hidden.sizes(),
@@ -71,14 +61,27 @@ void check(const char *op, const Tensor &hidden, const Tensor &weight,
   TESSERA_CHECK(hidden.size(0) <= most && weight.size(0) <= most, op,
                 "there are ", hidden.size(0), " tokens and ", weight.size(0),
                 " rows of weight; one call takes at most 2^31 - 1 of each");
+  checkTargets(op, targets, weight.size(0), ignored);
 }
+
+namespace {
+namespace linear_loss_op {
+
+using at::Tensor;
+using Pair = std::tuple<Tensor, Tensor>;
+
+constexpr const char *file = "kernels/nn/linear_loss.py";
+
+// Vocabulary columns that one program of the forward kernel covers for each of
+// its tokens. All programs of a span run at the same time, so they read the
+// span's rows of W from a cache.
+constexpr int64_t span = 2048;
 
 Pair forward(const Tensor &hidden, const Tensor &weight, const Tensor &targets,
              int64_t ignored) {
   const char *op = "linear_cross_entropy";
-  check(op, hidden, weight, targets, ignored);
+  checkLinearLoss(op, hidden, weight, targets, ignored);
   const int64_t tokens = hidden.size(0), vocabulary = weight.size(0);
-  checkTargets(op, targets, vocabulary, ignored);
   const auto numbers = hidden.options().dtype(at::kFloat);
   Tensor losses = at::empty({tokens}, numbers);
   Tensor lse = at::empty({tokens}, numbers);
@@ -124,9 +127,8 @@ Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
               const Tensor &targets, const Tensor &lse, int64_t ignored) {
   const char *op = "linear_cross_entropy_backward";
   const at::NoGradGuard noGrad;
-  check(op, hidden, weight, targets, ignored);
+  checkLinearLoss(op, hidden, weight, targets, ignored);
   const int64_t tokens = hidden.size(0), vocabulary = weight.size(0);
-  checkTargets(op, targets, vocabulary, ignored);
   checkShape(op, "grad", grad, {tokens}, "[tokens]");
   checkShape(op, "lse", lse, {tokens}, "[tokens]");
   if (tokens == 0)
@@ -215,14 +217,19 @@ Pair autograd(const Tensor &hidden, const Tensor &weight, const Tensor &targets,
 
 Tensor linearCrossEntropy(const Tensor &hidden, const Tensor &weight,
                           const Tensor &targets, int64_t ignored,
-                          c10::string_view reduction) {
+                          c10::string_view reduction, bool keepLogits) {
   static const auto op = findOp<Forward>("linear_cross_entropy_forward");
   const char *name = "linear_cross_entropy";
   TESSERA_CHECK(reduction == "mean" || reduction == "sum" ||
                     reduction == "none",
                 name, "reduction is \"", reduction,
                 "\"; \"mean\", \"sum\" and \"none\" are known");
-  const Tensor losses = std::get<0>(op.call(hidden, weight, targets, ignored));
+  // Without a backward pass nothing is gained by logits of all tokens.
+  const bool keeps = keepLogits && at::GradMode::is_enabled() &&
+                     (hidden.requires_grad() || weight.requires_grad());
+  const Tensor losses =
+      keeps ? lossOfKeptLogits(hidden, weight, targets, ignored)
+            : std::get<0>(op.call(hidden, weight, targets, ignored));
   if (reduction == "none")
     return losses;
   const Tensor sum = losses.sum();

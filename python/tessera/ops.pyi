@@ -147,9 +147,9 @@ def residual_norm(x: Tensor, added: Tensor, weight: Tensor, epsilon: float = 1e-
     """(x + added, rms_norm of it), with the bits of the two operations."""
 
 def linear_cross_entropy(
-    hidden: Tensor, weight: Tensor, targets: Tensor, ignore_index: int = -100, reduction: str = 'mean',
+    hidden: Tensor, weight: Tensor, targets: Tensor, ignore_index: int = -100, reduction: str = 'mean', keep_logits: bool = False,
 ) -> Tensor:
-    """Cross-entropy of the logits hidden @ weight.T, which are not kept; fp32: "mean" or "sum", or "none": [tokens]."""
+    """Cross-entropy of the logits hidden @ weight.T; fp32: "mean" or "sum", or "none": [tokens]. keep_logits: the backward pass finds them."""
 
 def mlp_activation(x: Tensor, kind: str, gate: Tensor | None = None) -> Tensor:
     """kind "relu2": max(x, 0)^2; "silu": silu(x); "swiglu": silu(gate) * x."""

@@ -144,6 +144,48 @@ TEST_P(Stage, ResidualNorm) {
   expectClose(grads[2], dw, shape.limit(), "dweight");
 }
 
+/// Losses and gradients of cross-entropy, from logits of the type `rounded`.
+struct LinearLossReference {
+  Array losses, dh, dw;
+
+  LinearLossReference(const Array &h, const Array &w, const Array &g,
+                      const std::vector<int64_t> &wanted,
+                      at::ScalarType rounded)
+      : losses({h.shape[0]}), dh(h.shape), dw(w.shape) {
+    const int64_t dim = h.shape[1], vocabulary = w.shape[0];
+    for (int64_t t = 0; t < h.shape[0]; ++t) {
+      if (wanted[size_t(t)] < 0)
+        continue;
+      std::vector<double> logits(size_t(vocabulary), 0.0);
+      double sum = 0;
+      for (int64_t v = 0; v < vocabulary; ++v) {
+        double &logit = logits[size_t(v)];
+        for (int64_t d = 0; d < dim; ++d)
+          logit +=
+              h.values[size_t(t * dim + d)] * w.values[size_t(v * dim + d)];
+        if (rounded == at::kBFloat16)
+          logit = double(c10::BFloat16(float(logit)));
+        else if (rounded == at::kHalf)
+          logit = double(c10::Half(float(logit)));
+        sum += std::exp(logit);
+      }
+      const int64_t target = wanted[size_t(t)];
+      losses.values[size_t(t)] = std::log(sum) - logits[size_t(target)];
+      for (int64_t v = 0; v < vocabulary; ++v) {
+        const double slope =
+            g.values[size_t(t)] *
+            (std::exp(logits[size_t(v)]) / sum - (v == target ? 1 : 0));
+        for (int64_t d = 0; d < dim; ++d) {
+          dh.values[size_t(t * dim + d)] +=
+              slope * w.values[size_t(v * dim + d)];
+          dw.values[size_t(v * dim + d)] +=
+              slope * h.values[size_t(t * dim + d)];
+        }
+      }
+    }
+  }
+};
+
 TEST_P(Stage, LinearLoss) {
   const Shape &shape = GetParam();
   const int64_t tokens = shape.tokens(), dim = shape.dim, vocabulary = 203;
@@ -153,40 +195,21 @@ TEST_P(Stage, LinearLoss) {
   std::vector<int64_t> wanted;
   for (int64_t t = 0; t < tokens; ++t)
     wanted.push_back(t % 5 == 2 ? -100 : t * 37 % vocabulary);
-  const Array h = toReference(hidden), w = toReference(weight),
-              g = toReference(grad);
-  Array losses({tokens}), dh(h.shape), dw(w.shape);
-  for (int64_t t = 0; t < tokens; ++t) {
-    if (wanted[size_t(t)] < 0)
-      continue;
-    std::vector<double> logits(size_t(vocabulary), 0.0);
-    double sum = 0;
-    for (int64_t v = 0; v < vocabulary; ++v) {
-      for (int64_t d = 0; d < dim; ++d)
-        logits[size_t(v)] +=
-            h.values[size_t(t * dim + d)] * w.values[size_t(v * dim + d)];
-      sum += std::exp(logits[size_t(v)]);
-    }
-    losses.values[size_t(t)] =
-        std::log(sum) - logits[size_t(wanted[size_t(t)])];
-    for (int64_t v = 0; v < vocabulary; ++v) {
-      const double slope =
-          g.values[size_t(t)] * (std::exp(logits[size_t(v)]) / sum -
-                                 (v == wanted[size_t(t)] ? 1 : 0));
-      for (int64_t d = 0; d < dim; ++d) {
-        dh.values[size_t(t * dim + d)] += slope * w.values[size_t(v * dim + d)];
-        dw.values[size_t(v * dim + d)] += slope * h.values[size_t(t * dim + d)];
-      }
-    }
+  for (const bool keep : {false, true}) {
+    SCOPED_TRACE(keep ? "logits are kept, rounded" : "logits are not kept");
+    const LinearLossReference want(toReference(hidden), toReference(weight),
+                                   toReference(grad), wanted,
+                                   keep ? shape.type : at::kDouble);
+    const at::Tensor a = hidden.clone().requires_grad_(),
+                     b = weight.clone().requires_grad_();
+    const at::Tensor found = callTensor(
+        "linear_cross_entropy", {a, b, at::tensor(wanted), -100, "none", keep});
+    // Sums in fp32 round some logits to the other neighbour.
+    expectClose(found, want.losses, keep ? shape.limit() : 1e-5, "losses");
+    const auto grads = gradients({found}, {grad}, {a, b});
+    expectClose(grads[0], want.dh, shape.limit(), "dhidden");
+    expectClose(grads[1], want.dw, shape.limit(), "dweight");
   }
-  const at::Tensor a = hidden.clone().requires_grad_(),
-                   b = weight.clone().requires_grad_();
-  const at::Tensor found = callTensor("linear_cross_entropy",
-                                      {a, b, at::tensor(wanted), -100, "none"});
-  expectClose(found, losses, 1e-5, "losses");
-  const auto grads = gradients({found}, {grad}, {a, b});
-  expectClose(grads[0], dh, shape.limit(), "dhidden");
-  expectClose(grads[1], dw, shape.limit(), "dweight");
 }
 
 TEST_P(Stage, Activation) {

@@ -284,17 +284,17 @@ def test_residual_norm_has_the_bits_of_two_operations():
                 assert torch.equal(a, b), (name, dtype, dim)
 
 
-def linear_loss(tokens, vocabulary, dim, dtype=torch.float32, reduction="mean", ignored=(), scale=1.0, seed=3):
-    """Loss and gradients next to torch's in fp64."""
+def linear_loss(tokens, vocabulary, dim, dtype=torch.float32, reduction="mean", ignored=(), scale=1.0, seed=3, keep=False):
+    """Loss and gradients next to torch's in fp64. Kept logits are rounded to the type, which moves the loss."""
     h, w = leaves((tokens, dim), (vocabulary, dim), dtype=dtype, seed=seed)
     w = (w.detach() * scale).requires_grad_()
     targets = torch.randint(vocabulary, (tokens,), generator=torch.Generator().manual_seed(seed))
     targets[list(ignored)] = -100
     y = double(h, w)
-    got = ops.linear_cross_entropy(h, w, targets, reduction=reduction)
+    got = ops.linear_cross_entropy(h, w, targets, reduction=reduction, keep_logits=keep)
     want = torch.nn.functional.cross_entropy(y[0] @ y[1].T, targets, reduction=reduction)
     assert got.dtype == torch.float32
-    close(got, want, "loss", 1e-5)
+    close(got, want, "loss", LIMITS[dtype] if keep else 1e-5)
     weight = torch.randn(want.shape, generator=torch.Generator().manual_seed(9))
     for name, a, b in zip(("dhidden", "dweight"), torch.autograd.grad(got, (h, w), weight), torch.autograd.grad(want, y, weight.double())):
         assert a.dtype == dtype
@@ -306,6 +306,81 @@ def test_linear_cross_entropy():
         for reduction in ("mean", "sum", "none"):
             linear_loss(tokens, vocabulary, dim, reduction=reduction, scale=dim ** -0.5)
         linear_loss(tokens, vocabulary, dim, dtype=torch.bfloat16, scale=dim ** -0.5)
+
+
+def kept_logits(tokens, vocabulary, dim, dtype=torch.float32, ignored=(), scale=1.0, seed=3):
+    """Each step of the op that keeps its logits, in fp64 from what the step before wrote."""
+    generator = torch.Generator().manual_seed(seed)
+    h = torch.randn(tokens, dim + 3, generator=generator).to(dtype)[:, 2:2 + dim]          # rows that are not packed
+    w = (torch.randn(vocabulary, dim, generator=generator) * scale).to(dtype)
+    targets, grad = torch.randint(vocabulary, (tokens,), generator=generator), torch.randn(tokens, generator=generator)
+    targets[list(ignored)] = -100
+    losses, lse, logits = ops.linear_cross_entropy_logits(h, w, targets, -100)
+    assert (logits.shape, logits.dtype) == ((tokens, -(-vocabulary // 16) * 16), dtype)
+    close(logits[:, :vocabulary], h.double() @ w.double().T, "logits", LIMITS[dtype])
+    exact = logits[:, :vocabulary].double().requires_grad_()
+    want = torch.nn.functional.cross_entropy(exact, targets, reduction="none")
+    close(losses, want, "losses")
+    close(lse, torch.logsumexp(exact, 1), "lse")
+    assert not losses[list(ignored)].any()
+    (d,) = torch.autograd.grad(want, exact, grad.double())
+    dh, dw = ops.linear_cross_entropy_logits_backward(grad, h, w, targets, lse, logits, -100)
+    close(logits[:, :vocabulary], d, "gradient of logits", LIMITS[dtype])
+    assert not logits[:, vocabulary:].any() and not logits[list(ignored)].any()
+    close(dh, d @ w.double(), "dhidden", LIMITS[dtype])
+    close(dw, d.T @ h.double(), "dweight", LIMITS[dtype])
+
+
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
+def test_kept_logits(dtype):
+    for tokens, vocabulary, dim in ((1, 1, 1), (1, 300, 24), (67, 300, 96), (33, 2049, 24), (16, 4096, 16), (5, 50257, 8)):
+        kept_logits(tokens, vocabulary, dim, dtype, scale=dim ** -0.5)
+    kept_logits(67, 300, 32, dtype, ignored=(0, 5, 66), scale=0.2)
+    kept_logits(9, 71, 64, dtype, scale=400.0)                 # logits of thousands do not overflow
+    for reduction in ("mean", "sum", "none"):
+        linear_loss(67, 300, 96, dtype, reduction, ignored=(3,), scale=0.1, keep=True)
+    h, w = leaves((0, 8), (70, 8), dtype=dtype)
+    for keep in (False, True):
+        grads = torch.autograd.grad(ops.linear_cross_entropy(h, w, torch.zeros(0).long(), reduction="sum", keep_logits=keep), (h, w))
+        assert grads[0].shape == (0, 8) and not grads[1].any()
+
+
+def test_kept_logits_are_those_of_all_tokens():
+    """One tensor of rounded columns is saved; without a backward pass there is none, and the bits are those of the other way."""
+    h, w = leaves((33, 16), (70, 16), dtype=torch.bfloat16)
+    targets, kept = torch.arange(33), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
+        ops.linear_cross_entropy(h, w, targets, keep_logits=True)
+    assert max(kept) == 33 * 80, kept
+    with torch.no_grad():
+        assert torch.equal(ops.linear_cross_entropy(h, w, targets, keep_logits=True), ops.linear_cross_entropy(h, w, targets))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        narrowed = ops.linear_cross_entropy(h.float(), w.float(), targets, keep_logits=True)
+    assert torch.equal(narrowed, ops.linear_cross_entropy(h, w, targets, keep_logits=True))
+
+
+def test_kept_logits_have_one_backward_pass():
+    """Gradients take the memory of the logits, so a second pass is refused; so is one after a change of an operand."""
+    h, w = leaves((9, 16), (70, 16))
+    targets = torch.arange(9)
+    loss = ops.linear_cross_entropy(h, w, targets, keep_logits=True)
+    with pytest.raises(NotImplementedError, match="double backward"):
+        torch.autograd.grad(loss, h, create_graph=True)
+    first = torch.autograd.grad(loss, (h, w), retain_graph=True)          # which the refused pass left possible
+    with pytest.raises(ValueError, match="replaced the kept logits by their gradient; pass keep_logits=False"):
+        torch.autograd.grad(loss, (h, w), retain_graph=True)
+    other = ops.linear_cross_entropy(h, w, targets)
+    torch.autograd.grad(other, (h, w), retain_graph=True)
+    for a, b in zip(first, torch.autograd.grad(other, (h, w))):
+        close(a, b, "twice without kept logits")
+    loss = ops.linear_cross_entropy(h, w, targets, keep_logits=True)
+    with torch.no_grad():
+        w.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(loss, h)
+    with pytest.raises(ValueError, match="logits has the strides"):
+        _, lse, logits = ops.linear_cross_entropy_logits(h.detach(), w.detach(), targets, -100)
+        ops.linear_cross_entropy_logits_backward(lse, h.detach(), w.detach(), targets, lse, logits.T.contiguous().T, -100)
 
 
 def test_linear_cross_entropy_of_odd_vocabulary():
@@ -519,6 +594,8 @@ def examples():
     yield "residual_norm_forward", (q, q.detach() + 1, torch.ones(16, requires_grad=True), 1e-6)
     h, w = leaves((29, 16), (70, 16))
     yield "linear_cross_entropy_forward", (h, w, torch.arange(29), -100)
+    yield "linear_cross_entropy_logits", (h.detach(), w.detach(), torch.arange(29), -100)
+    yield "linear_cross_entropy", (h, w, torch.arange(29), -100, "mean", True)
     yield "mlp_activation", (q, "relu2")
     yield "mlp_activation", (q, "swiglu", q)
     yield "rope", (q, cos, sin, p.cu, 20)
@@ -548,8 +625,9 @@ def test_opcheck(subtests):
     utils = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
     for name, arguments in examples():
         with subtests.test(name):
-            # Behind their counts lists hold anything: two calls differ.
-            torch.library.opcheck(getattr(ops, name).default, arguments, test_utils=utils[:3] if name == "nsa_block_lists" else utils)
+            # Behind their counts lists hold anything, as do logits behind the vocabulary: two calls differ.
+            unset = name in ("nsa_block_lists", "linear_cross_entropy_logits")
+            torch.library.opcheck(getattr(ops, name).default, arguments, test_utils=utils[:3] if unset else utils)
 
 
 def test_autocast():

@@ -103,6 +103,8 @@ def examples():
         "linear_cross_entropy": hidden,
         "linear_cross_entropy_forward": dict(**hidden, ignore_index=-100),
         "linear_cross_entropy_backward": dict(grad=some(TOKENS), lse=some(TOKENS), **hidden, ignore_index=-100),
+        "linear_cross_entropy_logits": dict(**hidden, ignore_index=-100),
+        "linear_cross_entropy_logits_backward": dict(grad=some(TOKENS), lse=some(TOKENS), logits=some(TOKENS, 80), **hidden, ignore_index=-100),
         "mlp_activation": dict(x=x, kind="swiglu", gate=x),
         "mlp_activation_backward": dict(grad=x, x=x, kind="swiglu", gate=x),
         "rope": dict(x=x, cos=cos, sin=sin, **packed),

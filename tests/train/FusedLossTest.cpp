@@ -20,6 +20,11 @@ protected:
     return std::filesystem::exists(folder.path / out /
                                    "kernels/step_00000000/nn/linear_loss.py");
   }
+  /// Whether the run had the kernels of kept logits.
+  bool kept(const std::string &out) {
+    return std::filesystem::exists(folder.path / out /
+                                   "kernels/step_00000000/nn/logits_loss.py");
+  }
   /// 20 steps with logits and 20 without, of the same data and weights.
   void expectAlike(std::vector<std::string> settings, double limit) {
     settings.insert(settings.end(),
@@ -55,6 +60,59 @@ TEST_F(FusedLoss, TrainsAsLogitsDo) {
 
 TEST_F(FusedLoss, TrainsAsLogitsDoInBf16) {
   expectAlike({"attention=dense", "runtime.precision=bf16"}, 1e-2);
+}
+
+// Kept logits: the losses of fp32 differ by the rounding of sums, those of bf16
+// by that of logits.
+TEST_F(FusedLoss, KeptLogitsTrainAsChunksDo) {
+  for (const auto &[precision, limit] :
+       {std::pair("fp32", 1e-5), std::pair("bf16", 1e-2)}) {
+    for (const std::string way : {"keep", "chunks"}) {
+      const std::string out = way + precision;
+      expectFine(
+          run(out, {"kernels=tessera", "attention=dense", "train.steps=20",
+                    "train.lr=0.002", "runtime.fused_loss=true",
+                    std::string("runtime.precision=") + precision,
+                    "runtime.loss_logits=" + way}));
+      EXPECT_EQ(metrics(out)["kernels_compiled_after_step_1"], 0);
+      EXPECT_TRUE(fused(out));
+      EXPECT_EQ(kept(out), way == "keep");
+    }
+    const auto keep = steps(std::string("keep") + precision),
+               chunks = steps(std::string("chunks") + precision);
+    ASSERT_EQ(keep.size(), 20u);
+    ASSERT_EQ(chunks.size(), 20u);
+    for (size_t i = 0; i < 20; ++i) {
+      EXPECT_LT(std::abs(keep[i].first / chunks[i].first - 1), limit)
+          << precision << ", step " << i + 1;
+      EXPECT_LT(std::abs(keep[i].second / chunks[i].second - 1), 10 * limit)
+          << precision << ", gradient norm of step " << i + 1;
+    }
+    EXPECT_LT(keep.back().first, 0.9 * keep.front().first);
+  }
+}
+
+// Of a run's list, from which a pack is made: auto keeps logits on GPUs.
+TEST_F(FusedLoss, ListsTheKernelsOfKeptLogits) {
+  const auto lists = [&](const std::string &way, const std::string &device) {
+    std::vector<std::string> line =
+        command("list", {"kernels=tessera", "attention=dense",
+                         "runtime.fused_loss=true", "runtime.precision=bf16",
+                         "runtime.loss_logits=" + way});
+    line.push_back("--list-kernels");
+    const CommandResult done = runCommand(line, std::chrono::seconds(300),
+                                          {"TESSERA_DEVICE=" + device});
+    expectFine(done);
+    const bool forward =
+        done.output.find("logits_loss_fwd") != std::string::npos;
+    EXPECT_EQ(done.output.find("logits_loss_bwd") != std::string::npos,
+              forward);
+    return forward;
+  };
+  EXPECT_TRUE(lists("keep", "cpu"));
+  EXPECT_FALSE(lists("auto", "cpu"));
+  EXPECT_TRUE(lists("auto", "sim:sm_80"));
+  EXPECT_FALSE(lists("chunks", "sim:sm_80"));
 }
 
 // Rows of whole documents: the last token of a row has no target, padding none.

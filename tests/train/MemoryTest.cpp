@@ -90,6 +90,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "runtime.fused_loss=false"},
         // The gradient of its logits is made in two pieces.
         Settings{"attention=dense", "model.vocab_size=98304"},
+        Settings{"attention=dense", "model.vocab_size=98304",
+                 "runtime.loss_logits=keep"},
+        Settings{"attention=dense", "model.vocab_size=2000",
+                 "runtime.precision=bf16", "runtime.fused_loss=true",
+                 "runtime.loss_logits=keep"},
         Settings{"attention=dense", "model.dim=512", "train.seq_len=32"},
         Settings{"attention=nsa", "runtime.gradient_checkpointing=mlp"},
         Settings{"attention=nsa", "runtime.gradient_checkpointing=attention"},

@@ -95,6 +95,7 @@ const Case cases[] = {
 /// three paths agree, and they agree with the default.
 const Case withoutEffect[] = {
     {"runtime.fused_loss", "true"},
+    {"runtime.loss_logits", "keep", {"runtime.fused_loss=true"}},
     {"runtime.gradient_checkpointing", "full"},
     {"runtime.gradient_checkpointing", "mlp"},
     {"runtime.gradient_checkpointing", "attention"},
@@ -216,7 +217,9 @@ TEST(ModelSettingsTable, OthersChangeNoResult) {
   const auto before = trained(configOf({}), KernelSource::Torch);
   for (const Case &c : withoutEffect) {
     SCOPED_TRACE(std::string(c.key) + "=" + c.value);
-    const Config config = configOf({std::string(c.key) + "=" + c.value});
+    Texts with = c.also;
+    with.push_back(std::string(c.key) + "=" + c.value);
+    const Config config = configOf(with);
     expectThePathsAgree(config);
     const auto after = trained(config, KernelSource::Torch);
     for (size_t i = 0; i < before.size(); ++i)
@@ -235,7 +238,8 @@ TEST(ModelSettingsTable, IsComparedCompletely) {
     if (s.key.starts_with("model.") || s.key.starts_with("nsa.") ||
         s.key == "attention")
       there.insert(s.key);
-  there.insert({"runtime.fused_loss", "runtime.gradient_checkpointing"});
+  there.insert({"runtime.fused_loss", "runtime.loss_logits",
+                "runtime.gradient_checkpointing"});
   EXPECT_EQ(compared, there);
   for (const Case &c : cases)
     EXPECT_NE(valueText(*findSetting(c.key), configOf({})), c.value) << c.key;

@@ -88,6 +88,29 @@ def linear_loss(rows, vocabulary, dim, dtype, span=32, ignored=-100):
         equal(f"linear_loss.beside {tag}", dl[:, vocabulary:].isnan().all(), torch.tensor(True))
 
 
+def logits_loss(rows, vocabulary, dtype, ignored=-100, scale=3.0):
+    """Targets: one is ignored, and one is outside of the vocabulary, whose loss is NaN. Columns after the last hold NaN."""
+    tag, br, bc, width = f"({rows}x{vocabulary} {dtype})", 2, 32, 16 * cdiv(vocabulary, 16)
+    logits = torch.full((rows, width), float("nan"), dtype=dtype)
+    logits[:, :vocabulary] = (rand(rows, vocabulary) * scale).to(dtype)
+    targets = torch.randint(vocabulary, (rows,), generator=gen)
+    targets[rows // 2] = ignored
+    lse, loss, grad = fresh(rows), fresh(rows), rand(rows)
+    exact = logits[:, :vocabulary].double().requires_grad_()
+    want = torch.nn.functional.cross_entropy(exact, targets, reduction="none", ignore_index=ignored)
+    want_d = torch.autograd.grad(want, exact, grad.double())[0]
+    wild = targets.clone()
+    wild[rows - 1] = vocabulary
+    launch("nn/logits_loss.py", "logits_loss_fwd", (cdiv(rows, br),), logits, wild, lse, loss, rows, vocabulary, ignored, width, BR=br, BC=bc)
+    equal(f"logits_loss.outside {tag}", loss[rows - 1].isnan(), torch.tensor(True))
+    launch("nn/logits_loss.py", "logits_loss_fwd", (cdiv(rows, br),), logits, targets, lse, loss, rows, vocabulary, ignored, width, BR=br, BC=bc)
+    check(f"logits_loss.lse {tag}", lse, torch.logsumexp(exact, 1).detach(), 1e-5)
+    check(f"logits_loss.loss {tag}", loss, want.detach(), 1e-5)
+    launch("nn/logits_loss.py", "logits_loss_bwd", (cdiv(rows, br),), logits, targets, lse, grad, rows, vocabulary, ignored, width, BR=br, BC=bc)
+    check(f"logits_loss.dlogits {tag}", logits[:, :vocabulary], want_d, LIMITS[dtype])
+    equal(f"logits_loss.beside {tag}", logits[:, vocabulary:], torch.zeros_like(logits[:, vocabulary:]))
+
+
 def activation(count, kind, dtype):
     tag, limit, bc = f"({count} kind {kind} {dtype})", LIMITS[dtype], 64
     x, g, dy = (rand(count, dtype=dtype) for _ in range(3))
@@ -150,6 +173,7 @@ CASES = [(relative_scores,)]  # functions and their arguments; bench/codegen/ker
 for row in ((1, 16, F32), (33, 80, F32), (29, 192, F32), (15, 48, F16)):
     CASES += [(rmsnorm, *row), (residual_norm, *row)]
 CASES += [(residual_norm, 9, 200, F32), (linear_loss, 1, 16, 32, F32), (linear_loss, 35, 71, 48, F32), (linear_loss, 20, 64, 96, F16, 64)]
+CASES += [(logits_loss, 1, 1, F32), (logits_loss, 5, 71, F32), (logits_loss, 4, 64, F16), (logits_loss, 3, 40, F32, 7, 1e4)]
 CASES += [(activation, count, kind, dtype) for kind in (0, 1, 2) for count, dtype in ((200, F32), (65, F16))]
 CASES += [(rotations, [33, 0, 5], 16, 16, F32, 1.0, 0), (rotations, [20], 80, 80, F32, 4.0, 7), (rotations, [18, 1], 48, 20, F32, 1.0, 0),
           (rotations, [9], 64, 64, F16, 1.0, 0)]

@@ -244,6 +244,11 @@ def run_others():
         launch("nn/linear_loss.py", "linear_loss_sum", (1,), state, targets, lse, loss, rows, vocabulary, 2, -100, BC=256)
         launch("nn/linear_loss.py", "linear_loss_bwd", (2 * cdiv(vocabulary, bn),), h, w, targets, lse, loss, dl, rows, vocabulary, -100,
                dim, dim, 304, **shape)
+    for bc, dtype in ((2048, torch.float32), (4096, torch.bfloat16)):
+        rows, vocabulary, targets = 3, 4200, torch.tensor([4199, -100, 7])
+        logits, lse, loss = rand(rows, 4208, dtype=dtype), fresh(rows), fresh(rows)
+        launch("nn/logits_loss.py", "logits_loss_fwd", (rows,), logits, targets, lse, loss, rows, vocabulary, -100, 4208, BR=1, BC=bc)
+        launch("nn/logits_loss.py", "logits_loss_bwd", (rows,), logits, targets, lse, loss, rows, vocabulary, -100, 4208, BR=1, BC=bc)
     for kind, dtype in ((0, torch.float32), (0, torch.bfloat16), (2, torch.bfloat16)):
         n, gated = 5003, kind == 2
         x, g, dy = (rand(n, dtype=dtype) for _ in range(3))

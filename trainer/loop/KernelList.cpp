@@ -13,6 +13,7 @@
 #include "trainer/loop/Start.h"
 #include "trainer/observe/SdpaComparison.h"
 #include "trainer/settings/Config.h"
+#include "trainer/settings/Plan.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -46,7 +47,7 @@ std::vector<int32_t> tokenByToken(int64_t count) {
 
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                                      bool prepare, at::Device device) {
-  const models::ModelConfig small = kernelsOnly(config.model);
+  const models::ModelConfig small = kernelsOnly(modelOf(config));
   models::Transformer model(small, config.kernels, uint64_t(config.seed),
                             device);
   // The optimizer converts the weights to the type that the run computes in.
@@ -118,7 +119,7 @@ void runMicroBatch(const Config &given) {
   useThreads(given);
   const Corpus corpus = loadCorpus(given);
   const Config config = withVocabulary(given, corpus);
-  const models::ModelConfig small = kernelsOnly(config.model);
+  const models::ModelConfig small = kernelsOnly(modelOf(config));
   models::Transformer model(small, config.kernels, uint64_t(config.seed),
                             at::kCPU);
   const AdamW optimizer(model.parameters(), config);

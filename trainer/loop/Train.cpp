@@ -91,8 +91,8 @@ int trainAsPlanned(const Config &given, World world, Attempt &attempt) {
   say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
                   corpus.training.size(), corpus.bytes() ? "bytes" : "tokens",
                   corpus.heldOut.size()));
-  models::Transformer model(config.model, config.kernels, uint64_t(config.seed),
-                            device);
+  models::Transformer model(modelOf(config), config.kernels,
+                            uint64_t(config.seed), device);
   if (!checkpoint && !config.initialWeights.empty() && parallel.first())
     importWeights(config.initialWeights, model);
   AdamW optimizer(model.parameters(), config, shardOf(config, parallel));

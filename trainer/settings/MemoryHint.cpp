@@ -24,7 +24,7 @@ int64_t plannedBytes(const Config &config) {
 struct Change {
   Config config;
   std::vector<std::string> settings;
-  bool resumes = true;
+  bool resumes = true, exact = true;
 
   void set(const char *key, const std::string &value) {
     setValue(*findSetting(key), config, value);
@@ -46,15 +46,22 @@ std::vector<Change> changesOf(const Config &config) {
     now = next;
     all.push_back(now);
   };
+  if (keepsLogits(config)) {
+    Change next = now;
+    next.set("runtime.loss_logits", "chunks");
+    next.exact = false;
+    add(next);
+  }
+  const Change first = now;
   using models::Recompute;
   if (config.model.recompute == Recompute::None)
     for (const char *level : {"mlp", "attention"}) {
-      Change next{config, {}};
+      Change next = first;
       next.set("runtime.gradient_checkpointing", level);
       add(next);
     }
   if (config.model.recompute != Recompute::Full) {
-    Change next{config, {}};
+    Change next = first;
     next.set("runtime.gradient_checkpointing", "full");
     add(next);
   }
@@ -83,7 +90,8 @@ std::vector<Change> changesOf(const Config &config) {
 SmallerRun smallerRun(const Config &config, int64_t bytes) {
   SmallerRun run;
   for (const Change &change : changesOf(config)) {
-    run = {change.settings, plannedBytes(change.config), false, change.resumes};
+    run = {change.settings, plannedBytes(change.config), false, change.resumes,
+           change.exact};
     run.fits = run.bytes <= bytes;
     if (run.fits)
       break;
@@ -106,8 +114,11 @@ Error memoryError(const Config &config, const std::string &what, int64_t held) {
         bytesText(uint64_t(run.bytes)), bytesText(uint64_t(now)),
         run.fits ? ""
                  : ", which may still be too much: lower train.seq_len too",
-        run.resumes ? "the same command with it goes on from the newest "
-                      "checkpoint, to the same bits"
+        run.resumes ? run.exact
+                          ? "the same command with it goes on from the newest "
+                            "checkpoint, to the same bits"
+                          : "the same command with it goes on from the newest "
+                            "checkpoint, with another rounding"
                     : "a step has the same sequences then, but a run that was "
                       "begun does not go on so: give it a folder of its own");
   return Error("no memory for a step: " + what, hint);

@@ -12,14 +12,16 @@
 namespace tessera::trainer {
 
 /// Settings with which a run needs less memory. smallerRun() tries candidates
-/// in this order: recomputation (bitwise equal results, possible at a resume),
-/// a sharded optimizer state, more but smaller micro-batches. It returns the
+/// in this order: logits that are not kept (other rounding, possible at a
+/// resume), recomputation (bitwise equal results, possible at a resume), a
+/// sharded optimizer state, more but smaller micro-batches. It returns the
 /// first whose plan needs at most `bytes`, else the one that needs least.
 struct SmallerRun {
   std::vector<std::string> settings; ///< "key=value"; empty: none helps.
   int64_t bytes = 0;                 ///< Memory that its plan needs.
   bool fits = false;
   bool resumes = false; ///< True if a resumed run accepts them.
+  bool exact = false;   ///< True if its results are then bitwise equal.
 };
 /// Searches settings for `config` with which its plan needs at most `bytes`.
 SmallerRun smallerRun(const Config &config, int64_t bytes);

@@ -23,6 +23,7 @@ namespace {
 
 using models::AttentionKind;
 using models::KernelSource;
+using models::LossLogits;
 using models::ModelConfig;
 
 bool isSparse(const ModelConfig &m, int64_t layer) {
@@ -298,6 +299,12 @@ bool runsOnCpu(const Config &c) {
   return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
 }
 
+/// Returns true if the loss is linear_cross_entropy of the ops.
+bool hasLinearLoss(const Config &c) {
+  return fusesLoss(c.model) && c.model.logitSoftcap == 0 &&
+         c.kernels != KernelSource::Torch;
+}
+
 /// Returns true if the backward pass of attention of this kind is a single
 /// kernel on a GPU (ops/attention/OrderedBackward.h). With packed documents
 /// this assumes one document in each row, because the number of compressed keys
@@ -340,7 +347,7 @@ double shareBytes(const Config &c) {
 /// Returns the bytes of temporaries of the loss. With logits: an fp32 copy if
 /// they are rounded, the log-softmax, and the gradients of both. With a fused
 /// loss: the memory of the op.
-double headBytes(const Config &c) {
+double headBytes(const Config &c, bool keepsLogits) {
   const ModelConfig &m = c.model;
   const double vocabulary = double(m.vocabulary);
   const int64_t tokens = c.deviceBatchSize * c.sequenceLength;
@@ -350,21 +357,23 @@ double headBytes(const Config &c) {
     return double(std::min(tokens, models::softcapRows(m.vocabulary))) *
                vocabulary * 12 +
            4 * double(m.dim) * vocabulary;
-  return runtime::fusedLossBytes(tokens, m.vocabulary, m.dim,
-                                 c.precision != Precision::Fp32);
+  const bool rounds = c.precision != Precision::Fp32;
+  return keepsLogits
+             ? runtime::keptLogitsBytes(tokens, m.vocabulary, rounds)
+             : runtime::fusedLossBytes(tokens, m.vocabulary, m.dim, rounds);
 }
 
 /// Returns the maximum over three moments of the backward pass (loss, last MLP,
 /// last attention) and, in bf16 and fp16, its end, when all rounded gradients
 /// exist.
-int64_t activationBytes(const Config &c, int64_t parameters) {
+int64_t activationBytes(const Config &c, int64_t parameters, bool keepsLogits) {
   const ModelConfig &m = c.model;
   const bool rounds = c.precision != Precision::Fp32;
   const double size = rounds ? 2 : 4, vocabulary = double(m.vocabulary);
   const double tokens = double(c.deviceBatchSize * c.sequenceLength);
   // A norm follows the layers. Logits are freed after the forward pass.
   const double kept = tokens * size * (keptByLayers(m) + 2 * double(m.dim));
-  const double head = headBytes(c);
+  const double head = headBytes(c, keepsLogits);
   // Gradient of a weight matrix, before it is added to the accumulated
   // gradients.
   const double matrix = size * double(m.dim);
@@ -400,8 +409,11 @@ std::vector<std::string> kernelsOf(const Config &c) {
   if (c.kernels == KernelSource::Torch)
     return {};
   std::vector<std::string> files = {"nn/activation.py"};
-  if (fusesLoss(c.model) && c.model.logitSoftcap == 0)
+  // Evaluation has no backward pass and keeps no logits.
+  if (hasLinearLoss(c))
     files.push_back("nn/linear_loss.py");
+  if (keepsLogits(c))
+    files.push_back("nn/logits_loss.py");
   const auto add = [&](std::initializer_list<const char *> more) {
     files.insert(files.end(), more.begin(), more.end());
   };
@@ -460,22 +472,52 @@ std::vector<std::string> kernelsOf(const Config &c) {
 
 } // namespace
 
-Plan planOf(const Config &c) {
+/// Returns parameters and memory of the plan.
+static Plan memoryOf(const Config &c, bool keepsLogits) {
   const ModelConfig &m = c.model;
   Plan plan;
   plan.parts = parametersOf(m);
-  int64_t multiplied = m.tiedHead ? m.vocabulary * m.dim : 0;
-  for (const ParameterPart &part : plan.parts) {
+  for (const ParameterPart &part : plan.parts)
     plan.parameters += part.count;
-    if (part.name != "embedding" && !part.name.starts_with("norms") &&
-        part.name != "compression")
-      multiplied += part.count;
-  }
   plan.stateBytes =
       int64_t(std::ceil(parameterBytes(c) * double(plan.parameters)));
   if (c.optimizer == OptimizerKind::Muon)
     plan.stateBytes -= 4 * muonParameters(plan);
-  plan.activationBytes = activationBytes(c, plan.parameters);
+  plan.activationBytes = activationBytes(c, plan.parameters, keepsLogits);
+  if (keepsLogits)
+    plan.logitsBytes = int64_t(
+        runtime::keptLogitsBytes(c.deviceBatchSize * c.sequenceLength,
+                                 m.vocabulary, c.precision != Precision::Fp32));
+  return plan;
+}
+
+bool keepsLogits(const Config &c) {
+  constexpr int64_t most = 34'000'000'000;
+  if (!hasLinearLoss(c) || c.model.lossLogits == LossLogits::Chunks)
+    return false;
+  if (c.model.lossLogits == LossLogits::Keep)
+    return true;
+  if (runsOnCpu(c) && optionText(Option::KernelsOf) != "gpu")
+    return false;
+  const Plan plan = memoryOf(c, /*keepsLogits=*/true);
+  return plan.stateBytes + plan.activationBytes <= most;
+}
+
+ModelConfig modelOf(const Config &c) {
+  ModelConfig model = c.model;
+  model.lossLogits = keepsLogits(c) ? LossLogits::Keep : LossLogits::Chunks;
+  return model;
+}
+
+Plan planOf(const Config &c) {
+  const ModelConfig &m = c.model;
+  Plan plan = memoryOf(c, keepsLogits(c));
+  int64_t multiplied = m.tiedHead ? m.vocabulary * m.dim : 0;
+  for (const ParameterPart &part : plan.parts) {
+    if (part.name != "embedding" && !part.name.starts_with("norms") &&
+        part.name != "compression")
+      multiplied += part.count;
+  }
   plan.weightFlops = 6 * double(multiplied);
   const int64_t sparse = sparseLayers(m);
   if (m.compression == models::Compression::Mlp)
@@ -496,11 +538,15 @@ std::string planText(const Config &c, const Plan &plan) {
                         part.formula);
   text += fmt::format("memory: {} of weights, gradients and moments ({:.4g} "
                       "bytes a parameter), "
-                      "about {} for a micro-batch of {} x {} tokens{}\n",
+                      "about {} for a micro-batch of {} x {} tokens{}{}\n",
                       bytesText(uint64_t(plan.stateBytes)),
                       double(plan.stateBytes) / double(plan.parameters),
                       bytesText(uint64_t(plan.activationBytes)),
                       c.deviceBatchSize, c.sequenceLength,
+                      plan.logitsBytes > 0
+                          ? fmt::format(" (kept logits: {})",
+                                        bytesText(uint64_t(plan.logitsBytes)))
+                          : "",
                       c.kernels == KernelSource::Torch
                           ? "; plain torch operations take more for attention"
                           : "");

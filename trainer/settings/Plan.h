@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/ModelConfig.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,8 +36,20 @@ struct Plan {
   /// of a matrix product, and 6 (dk + dv) for each head and each key that a
   /// query attends to.
   double weightFlops = 0, attentionFlops = 0;
+  /// The part of activationBytes that logits take; 0 if they are not kept.
+  int64_t logitsBytes = 0;
   std::vector<std::string> kernels; ///< Files of kernels/ that a step uses.
 };
+
+/// Returns whether a step keeps the logits of the loss.
+/// runtime.loss_logits=auto keeps them on a GPU if the plan with them takes at
+/// most 34e9 bytes, 85% of the memory of the smallest A100. The limit is the
+/// same for all GPUs, so that a plan, a pack and a run name the same kernels.
+bool keepsLogits(const Config &config);
+
+/// Returns the config of the model that the run trains, in which
+/// runtime.loss_logits is no longer auto.
+models::ModelConfig modelOf(const Config &config);
 
 /// Returns the plan of a run. Does not build the model.
 Plan planOf(const Config &config);

@@ -36,6 +36,9 @@ const std::vector<Choice> recomputes = {
 const std::vector<Choice> losses = {choice("auto", FusedLoss::Auto),
                                     choice("true", FusedLoss::On),
                                     choice("false", FusedLoss::Off)};
+const std::vector<Choice> keptLogits = {choice("auto", LossLogits::Auto),
+                                        choice("keep", LossLogits::Keep),
+                                        choice("chunks", LossLogits::Chunks)};
 const std::vector<Choice> origins = {
     choice("files", DataOrigin::Files),
     choice("synthetic", DataOrigin::Synthetic)};
@@ -117,6 +120,12 @@ std::vector<Setting> runSettings() {
           "runtime.fused_loss", MEMBER(model.fusedLoss), losses,
           "true: head and loss are one operation that keeps no logits; auto: "
           "with a vocabulary of 8192 or more")
+          .announced(),
+      SettingEntry::oneOf(
+          "runtime.loss_logits", MEMBER(model.lossLogits), keptLogits,
+          "logits of that operation: kept for the backward pass, or computed "
+          "again in chunks of tokens; auto: kept on a GPU where the plan takes "
+          "at most 34e9 bytes of memory")
           .announced(),
       SettingEntry::of(
           "runtime.ddp_bucket_mb", MEMBER(bucketMegabytes),

@@ -262,6 +262,9 @@ TEST(CudaTensors, TheOtherOps) {
   const Tensor targets = at::arange(tokens).remainder(70);
   expectSameAsCpu("linear_cross_entropy",
                   {noise({tokens, 48}, 5), noise({70, 48}, 6), targets});
+  expectSameAsCpu("linear_cross_entropy",
+                  {noise({tokens, 48}, 5), noise({70, 48}, 6), targets,
+                   int64_t(-100), "mean", true});
   const Values table = callOp("rope_table", {longest, int64_t(16)});
   expectSameAsCpu("rope", {q, table[0].toTensor().set_requires_grad(false),
                            table[1], cu, longest});
@@ -281,14 +284,17 @@ TEST(CudaTensors, TheOtherOps) {
 // gives no number, and the other tokens theirs.
 TEST(CudaTensors, ATargetThatIsNoRowHasALossOfNaN) {
   const Tensor targets = at::tensor({3, 70, -100, -1, 69}, at::kLong);
-  const Tensor losses =
-      callOp("linear_cross_entropy",
-             {noise({5, 16}, 1).to(firstGpu), noise({70, 16}, 2).to(firstGpu),
-              targets.to(firstGpu), int64_t(-100), "none"})[0]
-          .toTensor()
-          .cpu();
-  EXPECT_TRUE(losses.isnan().equal(at::tensor({0, 1, 0, 1, 0}).to(at::kBool)));
-  EXPECT_EQ(losses[2].item<float>(), 0);
+  for (const bool keep : {false, true}) {
+    const Tensor losses =
+        callOp("linear_cross_entropy",
+               {noise({5, 16}, 1).to(firstGpu), noise({70, 16}, 2).to(firstGpu),
+                targets.to(firstGpu), int64_t(-100), "none", keep})[0]
+            .toTensor()
+            .cpu();
+    EXPECT_TRUE(
+        losses.isnan().equal(at::tensor({0, 1, 0, 1, 0}).to(at::kBool)));
+    EXPECT_EQ(losses[2].item<float>(), 0);
+  }
 }
 
 TEST(CudaTensors, UnderAutocast) {

@@ -79,6 +79,21 @@ TEST(MemoryHint, PartsOfTheStateOnlyWhereTheyCanBe) {
   EXPECT_NE(settings({}, 2).find("zero_stage"), std::string::npos);
 }
 
+// First logits that a step keeps, with other bits at a resume.
+TEST(MemoryHint, KeptLogitsAreTheFirst) {
+  const Texts more = {"model.vocab_size=50257", "runtime.loss_logits=keep"};
+  const Config config = configOf(more);
+  const SmallerRun run = smallerRun(config, planned(config) - 1);
+  EXPECT_EQ(run.settings, Texts{"runtime.loss_logits=chunks"});
+  EXPECT_TRUE(run.fits && run.resumes && !run.exact);
+  const SmallerRun all = smallerRun(config, 0);
+  EXPECT_EQ(all.settings.front(), "runtime.loss_logits=chunks");
+  EXPECT_GT(all.settings.size(), 2u);
+  EXPECT_TRUE(smallerRun(configOf({}), planned(configOf({})) - 1).exact);
+  EXPECT_NE(memoryError(config, "x", planned(config)).hint.find("rounding"),
+            std::string::npos);
+}
+
 TEST(MemoryHint, WhereNothingIsLeft) {
   const Config config =
       configOf({"runtime.gradient_checkpointing=full", "train.batch_size=1"});

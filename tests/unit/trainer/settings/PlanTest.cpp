@@ -230,6 +230,60 @@ TEST(Plan, NamesTheKernelsOfTheLoss) {
   EXPECT_FALSE(uses({"runtime.fused_loss=true", "kernels=torch"}));
 }
 
+// Logits of 2 bytes, in rows of 50,272: kept on a GPU while the plan with them
+// takes 34e9 bytes at most.
+TEST(Plan, CountsKeptLogits) {
+  const auto planned = [](std::vector<std::string> more) {
+    std::vector<std::string> all = m7c;
+    all.insert(all.end(), {"model.vocab_size=50257", "runtime.precision=bf16"});
+    all.insert(all.end(), more.begin(), more.end());
+    const Config c = parseConfig("", "x", all);
+    const Plan plan = planOf(c);
+    EXPECT_EQ(plan.logitsBytes > 0, keepsLogits(c));
+    EXPECT_EQ(modelOf(c).lossLogits, keepsLogits(c)
+                                         ? models::LossLogits::Keep
+                                         : models::LossLogits::Chunks);
+    EXPECT_EQ(planText(c, plan).find("kept logits: ") != std::string::npos,
+              plan.logitsBytes > 0);
+    EXPECT_EQ(planText(c, plan).find("nn/logits_loss.py") != std::string::npos,
+              plan.logitsBytes > 0);
+    return plan;
+  };
+  const std::string keep = "runtime.loss_logits=keep",
+                    chunks = "runtime.loss_logits=chunks",
+                    gpu = "runtime.device=cuda";
+  const int64_t logits = 4096 * 50272 * 2;
+  EXPECT_EQ(planned({keep}).logitsBytes, logits);
+  EXPECT_EQ(planned({keep, "runtime.precision=fp32"}).logitsBytes, 2 * logits);
+  EXPECT_EQ(planned({chunks}).logitsBytes, 0);
+  EXPECT_EQ(planned({}).logitsBytes, 0);
+  EXPECT_EQ(planned({gpu}).logitsBytes, logits);
+  EXPECT_EQ(planned({gpu, chunks}).logitsBytes, 0);
+  for (const char *none :
+       {"kernels=torch", "model.logit_softcap=15", "runtime.fused_loss=false"})
+    EXPECT_EQ(planned({gpu, keep, none}).logitsBytes, 0) << none;
+  // Instead of the memory of chunks; 4,096 tokens have less than the head's
+  // gradient in fp32.
+  const auto bytes = [&](const std::string &way) {
+    return planned({gpu, way, "model.n_layers=1",
+                    "runtime.gradient_checkpointing=full"})
+        .activationBytes;
+  };
+  EXPECT_NEAR(double(bytes(keep) - bytes(chunks)),
+              double(logits) - runtime::fusedLossBytes(4096, 50257, 768, true),
+              1);
+  const auto kept = [&](const std::string &sequences) {
+    const Plan plan = planned({gpu, "train.batch_size=" + sequences});
+    const Plan whole = planned({gpu, keep, "train.batch_size=" + sequences});
+    EXPECT_EQ(plan.logitsBytes > 0,
+              whole.stateBytes + whole.activationBytes <= 34'000'000'000)
+        << sequences;
+    return plan.logitsBytes > 0;
+  };
+  EXPECT_TRUE(kept("8"));
+  EXPECT_FALSE(kept("64"));
+}
+
 // A network for keys of 2 channels and one for values of 4, hidden widths of 4
 // and 8: every second token begins a block of 4.
 TEST(Plan, CountsTheNormsOfQueriesAndKeys) {
