@@ -89,17 +89,20 @@ def external(names):
 
 
 def persistent(names):
-    a, b = torch.randn(200, 96).half(), torch.randn(96, 300).half()
-    want, flat = a.double() @ b.double(), b.T.contiguous()
-    calls = {"matmul": (b,), "matmul_persistent": (b,), "matmul_tma": (flat, False), "matmul_tma_persistent": (flat, False),
-             "matmul_descriptor_persistent": (flat, False)}
+    names["HAS_TMA_CLC"] = True
     for kernel in [value for value in names.values() if isinstance(value, tessera.Autotuner)]:
         kernel.configs = [config for config in kernel.configs if config.num_warps == 4 and config.num_stages == 2]
+    plain, flat = ("matmul", "matmul_persistent"), ("matmul_tma", "matmul_tma_persistent", "matmul_tma_clc", "matmul_descriptor_persistent")
     with mock.patch("torch.cuda.get_device_properties", lambda _: types.SimpleNamespace(multi_processor_count=4)), \
             mock.patch("torch.cuda.get_device_capability", lambda: (8, 0)):
-        for name, arguments in calls.items():
-            close(name, names[name](a, *arguments), want, 2e-3)
-    return "with 4 for the number of multiprocessors: " + ", ".join(calls) + " equal fp64 within 2e-3"
+        for dtype, limit in ((torch.float16, 2e-3), (torch.float8_e4m3fn, 2**-4)):
+            a, b = torch.randn(200, 96).to(dtype), torch.randn(300, 96).to(dtype)
+            want = a.double() @ b.double().T
+            for name in plain:
+                close(f"{name} of {dtype}", names[name](a, b.T), want, limit)
+            for name in flat:
+                close(f"{name} of {dtype}", names[name](a, b, name != "matmul_tma"), want, limit)
+    return f"with 4 for the number of multiprocessors {', '.join(plain + flat)} equal fp64 within 2e-3 (fp16), 2^-4 (fp8)"
 
 
 AFTER = {"05": layer_norm, "06": attention, "07": external, "09": persistent}
