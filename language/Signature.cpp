@@ -195,6 +195,13 @@ static Argument specializeDeclared(const KernelParameter &parameter,
            "and convert it in the kernel");
   ArgClass result{false, element, false};
   const std::optional<Int> number = value.asInt();
+  // The key of a launch tells numbers over 32 bits from others, and no more.
+  const bool isSigned = element.starts_with("i");
+  if (number && !isFloat && elementBits(element) <= 32 &&
+      (*number < std::numeric_limits<int32_t>::min() ||
+       *number > (isSigned ? Int(std::numeric_limits<int32_t>::max())
+                           : Int(std::numeric_limits<uint32_t>::max()))))
+    refuse("pass a number that fits, or annotate the parameter with tl.int64");
   result.divisible = number && !isFloat && !parameter.doNotSpecialize &&
                      !parameter.doNotSpecializeAlignment && *number % 16 == 0;
   return classArgument(parameter, result);

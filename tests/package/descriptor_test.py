@@ -74,7 +74,7 @@ class TestAsTriton:
         for name, value in want.items():
             with subtests.test(name):
                 assert not (name == "NaN") or value.isnan().any()
-                limit = 2e-3 if name.startswith("product") else 0  # the order of the sums
+                limit = 2e-3 if name.startswith(("product", "attention")) else 0  # the order of the sums
                 torch.testing.assert_close(got[name], value, rtol=limit, atol=limit, equal_nan=True)
 
     def test_autotuned_product(self):
@@ -83,6 +83,15 @@ class TestAsTriton:
         assert close_enough(descriptors.product(a, b), a.double() @ b.double().T, 2e-3) == ""
         assert descriptors.tuned.best_config in descriptors.CONFIGS
         assert len(descriptors.tuned.configs_timings) == 2
+
+
+    def test_attention(self):
+        torch.manual_seed(2)
+        q, k, v = (torch.randn(80, 32).half() for _ in range(3))
+        want = torch.nn.functional.scaled_dot_product_attention(*(x.double()[None] for x in (q, k, v)), is_causal=True, scale=0.2)[0]
+        host, kernel = (descriptors.attention(q, k, v, described) for described in (True, False))
+        assert close_enough(host, want, 2e-3) == ""
+        assert torch.equal(host, kernel)
 
 
 class TestArguments:
@@ -246,6 +255,24 @@ class TestErrors:
             D.load([0])
         with pytest.raises(TypeError, match="constexpr `D` is TensorDescriptor"):
             known[(1,)](TensorDescriptor.from_tensor(torch.zeros(20), [8]))
+
+    def test_branches_that_read_differently(self):
+        @tessera.jit
+        def chosen(one, other, flag, OUT):
+            source = one
+            if flag > 0:
+                source = other
+            tl.store(OUT + tl.arange(0, 8), source.load([0]))
+        x, out = torch.randn(8), torch.empty(8)
+        options = {"": dict(), "padding": dict(padding="nan"), "rounding": dict(round_f32_to_tf32=True)}
+        for name, different in options.items():
+            pair = TensorDescriptor.from_tensor(torch.zeros(8), [8]), TensorDescriptor.from_tensor(x, [8], **different)
+            if name:
+                with pytest.raises(RuntimeError, match="`source`"):
+                    chosen[(1,)](*pair, 2, out)
+            else:
+                chosen[(1,)](*pair, 2, out)
+                assert torch.equal(out, x)
 
     def test_use_in_the_kernel_names_the_place(self):
         @tessera.jit

@@ -69,6 +69,11 @@ def declared(OUT, wide: tl.int64, small: tl.uint8, unsigned: "tl.uint32", real: 
     tl.store(OUT + 5 + tl.arange(0, 4), (tl.arange(0, 4) * wide).to(tl.float64))
 
 
+@tessera.jit
+def narrow(OUT, small: tl.int32, unsigned: tl.uint32):
+    tl.store(OUT, small + unsigned.to(tl.int64))
+
+
 width = 4
 index = sorted([lambda: 0], key=id)[0]  # no function that a kernel could call
 
@@ -344,6 +349,15 @@ class TestDeclaredTypes:
         declared[(1,)](out, wide, small, unsigned, real, single)
         expected = [wide * wide, (2 * small) % 256, (unsigned % (1 << 32)) // 2, real, torch.tensor(single, dtype=torch.float32).item()]
         assert out.tolist() == [float(one) for one in [*expected, *(at * wide for at in range(4))]]
+
+    def test_numbers_that_do_not_fit_their_declaration(self):
+        out = torch.zeros(1, dtype=torch.int64)
+        for _ in range(2):  # the second one would be found by its key
+            for small, unsigned, name in ((1 << 31, 0, "small"), (-(1 << 32), 0, "small"), (0, 1 << 32, "unsigned")):
+                with pytest.raises(Exception, match=f"argument `{name}` is .*, and the parameter is annotated with .32\n.*that fits, or"):
+                    narrow[(1,)](out, small, unsigned)
+            narrow[(1,)](out, -(1 << 31), (1 << 32) - 1)
+            assert out.item() == (1 << 31) - 1
 
     def test_other_numbers_are_refused(self):
         out = torch.zeros(9, dtype=torch.float64)

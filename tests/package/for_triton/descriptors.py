@@ -133,6 +133,42 @@ def product(a, b, kernel=None, config=CONFIGS[0]):
     return c
 
 
+@triton.jit
+def attend(total, sums, most, q, keys, values, first, last, rows, MASKED: tl.constexpr, BN: tl.constexpr):
+    for start in range(first, last, BN):
+        scores = tl.dot(q, keys.load([start, 0]).T)
+        if MASKED:
+            scores += tl.where(rows[:, None] >= start + tl.arange(0, BN)[None, :], 0, -1.0e6)
+        higher = tl.maximum(most, tl.max(scores, 1))
+        weights, kept = tl.math.exp2(scores - higher[:, None]), tl.math.exp2(most - higher)
+        total = tl.dot(weights.to(values.dtype), values.load([start, 0]), total * kept[:, None])
+        sums, most = sums * kept + tl.sum(weights, 1), higher
+    return total, sums, most
+
+
+@triton.jit
+def attention_kernel(q, k, v, o, scale, T, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
+    q = descriptor_of(q, [T, D], [D, 1], [BM, D])
+    k = descriptor_of(k, [T, D], [D, 1], [BN, D])
+    v = descriptor_of(v, [T, D], [D, 1], [BN, D])
+    o = descriptor_of(o, [T, D], [D, 1], [BM, D])
+    first = tl.program_id(0) * BM
+    rows = first + tl.arange(0, BM)
+    total, sums, most = tl.zeros((BM, D), tl.float32), tl.zeros((BM, ), tl.float32), tl.full((BM, ), -1.0e6, tl.float32)
+    query = (q.load([first, 0]) * (scale * 1.44269504)).to(q.dtype)
+    total, sums, most = attend(total, sums, most, query, k, v, 0, first, rows, False, BN)
+    total, sums, most = attend(total, sums, most, query, k, v, first, first + BM, rows, True, BN)
+    o.store([first, 0], (total / sums[:, None]).to(o.dtype))
+
+
+def attention(q, k, v, described):
+    """Causal attention of one head, by descriptors of the host or of the kernel."""
+    o = torch.empty_like(q)
+    arguments = [TensorDescriptor.from_tensor(x, [32 if rows else 16, 32]) for x, rows in ((q, 1), (k, 0), (v, 0), (o, 1))]
+    attention_kernel[(triton.cdiv(len(q), 32), )](*(arguments if described else (q, k, v, o)), 0.2, len(q), 32, 16, 32)
+    return o
+
+
 def results():
     """Name and tensor of everything that the interpreter of Triton runs, too."""
     torch.manual_seed(0)
@@ -155,6 +191,9 @@ def results():
     a, b = torch.randn(40, 56, device=DEVICE).half(), torch.randn(72, 56, device=DEVICE).half()
     for number, config in enumerate(CONFIGS):
         yield f"product {number}", product(a, b, product_kernel, config)
+    q, k, v = (torch.randn(80, 32, device=DEVICE).half() for _ in range(3))
+    for described in (True, False):
+        yield f"attention {described}", attention(q, k, v, described)
 
 
 if __name__ == "__main__":
