@@ -48,7 +48,23 @@ class TensorDescriptor:
         """What of the fields a plan for launches depends on, and whether check_launch() accepts the others."""
         return (TensorDescriptor, type(self.base), getattr(self.base, "dtype", None), tuple(self.block_shape), self.padding,
                 self.round_f32_to_tf32, tuple(self.strides[-1:]), all(0 <= size < SIZES for size in self.shape if is_integer(size)),
-                *map(type, self.shape), len(self.strides), *map(type, self.strides))
+                self.is_inside(), *map(type, self.shape), len(self.strides), *map(type, self.strides))
+
+    def is_inside(self) -> bool:
+        """Whether all elements of the array are in the memory of the tensor's storage. True where that is not known: for fields that
+        check() refuses and for tensors without memory."""
+        fields = (*self.shape, *self.strides)
+        if not isinstance(self.base, torch.Tensor) or len(self.shape) != len(self.strides) or not all(map(is_integer, fields)):
+            return True
+        try:
+            held = self.base.untyped_storage().nbytes() // self.base.element_size()
+        except (NotImplementedError, RuntimeError):
+            return True
+        if not held or min(self.shape, default=0) <= 0:
+            return True
+        ends = [(size - 1) * stride for size, stride in zip(self.shape, self.strides)]
+        first = self.base.storage_offset()
+        return first + sum(end for end in ends if end < 0) >= 0 and first + sum(end for end in ends if end > 0) < held
 
     def tuning_key(self) -> tuple[Any, ...]:
         """What a choice between configurations depends on; they set the shape of the blocks."""
@@ -93,6 +109,10 @@ class TensorDescriptor:
     def check_launch(self, where: str) -> None:
         """check() and what only a launch needs: a first block_shape may be a dummy that a pre_hook replaces."""
         self.check(where)
+        if not self.is_inside():
+            raise ValueError(f"{where}: shape {[*self.shape]} and strides {[*self.strides]} reach past the memory of base, a tensor of shape "
+                             f"{[*self.base.shape]}\nHINT: strides count elements; TensorDescriptor.from_tensor(tensor, block_shape) takes them "
+                             "from the tensor")
         size = self.base.element_size()
         if self.block_shape[-1] * size < LEAST_ROW:
             raise ValueError(f"{where}: the last dimension of block_shape is {self.block_shape[-1]}, and has "

@@ -238,6 +238,22 @@ class TestErrors:
             with pytest.raises(ValueError, match=f"`source`: shape contains {size}\nHINT: sizes"):
                 block(descriptor, 8, 16)
 
+    @pytest.mark.parametrize("fields", [dict(shape=[31, 24]), dict(shape=[30, 25]), dict(strides=[25, 1]), dict(strides=[-24, 1])])
+    def test_an_array_past_the_memory(self, fields):
+        descriptor = TensorDescriptor.from_tensor(self.x, [8, 16])
+        block(descriptor, 8, 16)
+        vars(descriptor).update(fields)
+        with pytest.raises(ValueError, match="`source`: shape .* reach past the memory of base, a tensor of shape \\[30, 24\\]\nHINT: strides"):
+            block(descriptor, 8, 16)
+
+    def test_memory_of_the_storage_is_enough(self):
+        rows = TensorDescriptor(self.x[10:20], [20, 24], [24, 1], [8, 16])
+        assert torch.equal(block(rows, 8, 16), self.x[10:18, :16])
+        upwards = TensorDescriptor(self.x[29:], [30, 24], [-24, 1], [8, 16])
+        assert torch.equal(block(upwards, 8, 16), self.x.flip(0)[:8, :16])
+        one = TensorDescriptor(self.x[29, 8:], [1, 16], [1 << 40, 1], [8, 16])
+        assert torch.equal(block(one, 8, 16)[0], self.x[29, 8:])
+
     def test_memory_that_was_freed(self):
         x, out = torch.zeros(30, 24), torch.empty(8, 16)
         descriptor = TensorDescriptor.from_tensor(x, [8, 16])
