@@ -195,13 +195,17 @@ static Argument specializeDeclared(const KernelParameter &parameter,
            "and convert it in the kernel");
   ArgClass result{false, element, false};
   const std::optional<Int> number = value.asInt();
-  // The key of a launch tells numbers over 32 bits from others, and no more.
-  const bool isSigned = element.starts_with("i");
-  if (number && !isFloat && elementBits(element) <= 32 &&
-      (*number < std::numeric_limits<int32_t>::min() ||
-       *number > (isSigned ? Int(std::numeric_limits<int32_t>::max())
-                           : Int(std::numeric_limits<uint32_t>::max()))))
-    refuse("pass a number that fits, or annotate the parameter with tl.int64");
+  if (number && !isFloat) {
+    // The key of a launch tells numbers outside of the range from others. An
+    // unsigned type takes negative numbers modulo its size, as in Triton.
+    const Int size = Int(1) << elementBits(element);
+    const Int least = -size / 2;
+    const Int most = (element.starts_with("i") ? size / 2 : size) - 1;
+    if (*number < least || *number > most)
+      refuse("pass a number from " + printInt(least) + " to " + printInt(most) +
+             ", or annotate the parameter with " +
+             (elementBits(element) < 64 ? "tl.int64" : "tl.int64 or tl.uint64"));
+  }
   result.divisible = number && !isFloat && !parameter.doNotSpecialize &&
                      !parameter.doNotSpecializeAlignment && *number % 16 == 0;
   return classArgument(parameter, result);

@@ -77,8 +77,15 @@ void Kernel::State::takeParameters() {
       runtimeParameters.push_back(&parameter);
     }
   unspecialized = std::make_unique<bool[]>(parameters.size());
-  for (size_t i = 0; i < parameters.size(); ++i)
+  for (size_t i = 0; i < parameters.size(); ++i) {
     unspecialized[i] = runtimeParameters[i]->doNotSpecialize;
+    const std::string &type = runtimeParameters[i]->declared;
+    if (!type.starts_with("i") && !type.starts_with("u"))
+      continue;
+    const uint64_t all = ~uint64_t{0} >> (64 - language::elementBits(type));
+    declaredRanges.push_back(
+        {i, -int64_t(all >> 1) - 1, type.starts_with("i") ? all >> 1 : all});
+  }
 }
 
 void Kernel::State::requireGpu(const runtime::LaunchDevice &device) const {

@@ -163,6 +163,8 @@ struct Kernel::State {
   // Which of `parameters` are do_not_specialize. A plain array, because every
   // launch reads it.
   std::unique_ptr<bool[]> unspecialized;
+  // Of those of `parameters` that declare an integer type.
+  std::vector<runtime::DeclaredRange> declaredRanges;
 
 private:
   mutable std::once_flag named;

@@ -106,6 +106,20 @@ void LaunchKey::addClasses(std::span<const Arg> args,
   }
 }
 
+void LaunchKey::addOutside(std::span<const Arg> args,
+                           std::span<const DeclaredRange> ranges) {
+  for (const DeclaredRange &range : ranges) {
+    const Arg &arg = args[range.argument];
+    bool outside = false;
+    if (const auto *number = std::get_if<int64_t>(&arg))
+      outside = *number < range.least ||
+                (*number > 0 && uint64_t(*number) > range.most);
+    else if (const auto *large = std::get_if<uint64_t>(&arg))
+      outside = *large > range.most;
+    add(outside);
+  }
+}
+
 void LaunchKey::addValues(std::span<const Arg> args) {
   for (const Arg &arg : args)
     if (const auto *number = std::get_if<int64_t>(&arg))
@@ -166,6 +180,7 @@ void Kernel::State::beginKey(runtime::LaunchKey &key,
   if (tag)
     key.add(tag);
   key.addClasses(args, unspecialized.get());
+  key.addOutside(args, declaredRanges);
   if (values)
     key.addValues(args);
 }

@@ -14,6 +14,13 @@
 
 namespace tessera::runtime {
 
+// The numbers of the integer type that a parameter declares.
+struct DeclaredRange {
+  size_t argument; // its index among the run-time arguments
+  int64_t least;
+  uint64_t most;
+};
+
 // A launch key is a few 64-bit words: device and options, one byte for the
 // class of each argument, and name and value of each constexpr. The encoding is
 // unambiguous and tables compare all words, so a hash collision never selects
@@ -38,6 +45,10 @@ public:
   // a pointer, and whether an integer is 1, fits 32 bits, or is divisible by
   // 16. `unspecialized` flags the do_not_specialize arguments.
   void addClasses(std::span<const Arg> args, const bool *unspecialized);
+  // Appends a word per range: whether its argument is a number outside of it. A
+  // launch that a declared type refuses never finds the code of another one.
+  void addOutside(std::span<const Arg> args,
+                  std::span<const DeclaredRange> ranges);
   // Appends the values that heuristics can read: numbers, not addresses.
   void addValues(std::span<const Arg> args);
 

@@ -69,11 +69,6 @@ def declared(OUT, wide: tl.int64, small: tl.uint8, unsigned: "tl.uint32", real: 
     tl.store(OUT + 5 + tl.arange(0, 4), (tl.arange(0, 4) * wide).to(tl.float64))
 
 
-@tessera.jit
-def narrow(OUT, small: tl.int32, unsigned: tl.uint32):
-    tl.store(OUT, small + unsigned.to(tl.int64))
-
-
 width = 4
 index = sorted([lambda: 0], key=id)[0]  # no function that a kernel could call
 
@@ -350,14 +345,27 @@ class TestDeclaredTypes:
         expected = [wide * wide, (2 * small) % 256, (unsigned % (1 << 32)) // 2, real, torch.tensor(single, dtype=torch.float32).item()]
         assert out.tolist() == [float(one) for one in [*expected, *(at * wide for at in range(4))]]
 
-    def test_numbers_that_do_not_fit_their_declaration(self):
+    @pytest.mark.parametrize("bits", [8, 16, 32, 64])
+    @pytest.mark.parametrize("kind", ["int", "uint"])
+    def test_numbers_that_do_not_fit_their_declaration(self, kind, bits, tmp_path):
+        path = tmp_path / "narrow.py"
+        text = (f"import tessera\nimport tessera.language as tl\n\n\n@tessera.jit\ndef narrow(OUT, n: tl.{kind}{bits}):\n"
+                "    tl.store(OUT, n.to(tl.int64))\n")
+        path.write_text(text)
+        scope = {"__name__": "narrow"}
+        exec(compile(text, str(path), "exec"), scope)
+        kernel = scope["narrow"]
         out = torch.zeros(1, dtype=torch.int64)
-        for _ in range(2):  # the second one would be found by its key
-            for small, unsigned, name in ((1 << 31, 0, "small"), (-(1 << 32), 0, "small"), (0, 1 << 32, "unsigned")):
-                with pytest.raises(Exception, match=f"argument `{name}` is .*, and the parameter is annotated with .32\n.*that fits, or"):
-                    narrow[(1,)](out, small, unsigned)
-            narrow[(1,)](out, -(1 << 31), (1 << 32) - 1)
-            assert out.item() == (1 << 31) - 1
+        least, most = -(1 << bits - 1), (1 << bits - (kind == "int")) - 1
+        beyond = [number for number in (least - 1, most + 1, most + 17, most + 33, 2 * most + 2, 1 << 40, 1 << 63, -(1 << 63), (1 << 64) - 16)
+                  if -(1 << 63) <= number < 1 << 64 and not least <= number <= most]
+        for number in [7, 16, 48, least, most, most // 16 * 16, *range(5)]:  # of all classes that a key tells apart
+            kernel[(1,)](out, number)
+            assert out.item() & ((1 << 64) - 1) == (number % (1 << bits) if kind == "uint" else number) & ((1 << 64) - 1)
+            for other in beyond:
+                with pytest.raises(Exception, match=f"argument `n` is {other}, and the parameter is annotated with {kind[0]}{bits}\n"
+                                                    f".*pass a number from {least} to {most}, or annotate"):
+                    kernel[(1,)](out, other)
 
     def test_other_numbers_are_refused(self):
         out = torch.zeros(9, dtype=torch.float64)
