@@ -17,6 +17,7 @@ LARGEST_RANK = 5
 LARGEST_BLOCK = 1 << 20  # elements
 LEAST_ROW = 16           # bytes of the block's last dimension
 SIZES = 1 << 31          # no size of the array reaches it
+SEQUENCES = ("shape", "strides", "block_shape")
 
 
 def is_integer(value: Any) -> bool:
@@ -46,9 +47,12 @@ class TensorDescriptor:
 
     def kind(self) -> tuple[Any, ...]:
         """What of the fields a plan for launches depends on, and whether check_launch() accepts the others."""
-        return (TensorDescriptor, type(self.base), getattr(self.base, "dtype", None), tuple(self.block_shape), self.padding,
+        if not all(isinstance(getattr(self, name), Sequence) for name in SEQUENCES):
+            return TensorDescriptor,
+        return (TensorDescriptor, type(self.base), getattr(self.base, "dtype", None), getattr(self.base, "layout", None),
+                tuple(self.block_shape), self.padding,
                 self.round_f32_to_tf32, tuple(self.strides[-1:]), all(0 <= size < SIZES for size in self.shape if is_integer(size)),
-                self.is_inside(), *map(type, self.shape), len(self.strides), *map(type, self.strides))
+                self.is_inside(), *map(type, self.block_shape), *map(type, self.shape), len(self.strides), *map(type, self.strides))
 
     def is_inside(self) -> bool:
         """Whether all elements of the array are in the memory of the tensor's storage. True where that is not known: for fields that
@@ -60,7 +64,7 @@ class TensorDescriptor:
             held = self.base.untyped_storage().nbytes() // self.base.element_size()
         except (NotImplementedError, RuntimeError):
             return True
-        if not held or min(self.shape, default=0) <= 0:
+        if min(self.shape, default=0) <= 0:
             return True
         ends = [(size - 1) * stride for size, stride in zip(self.shape, self.strides)]
         first = self.base.storage_offset()
@@ -77,6 +81,11 @@ class TensorDescriptor:
         if self.base.dtype not in TORCH_DTYPES:
             raise TypeError(f"{where}: base has the type {self.base.dtype}, which kernels do not have\n"
                             "HINT: pass a tensor of real numbers, such as view_as_real() of a complex one")
+        if self.base.layout != torch.strided:
+            raise TypeError(f"{where}: base has the layout {self.base.layout}\nHINT: pass base.to_dense()")
+        for name in SEQUENCES:
+            if not isinstance(getattr(self, name), Sequence):
+                raise TypeError(f"{where}: {name} is {getattr(self, name)!r}\nHINT: pass a list of integers, one for each dimension")
         rank = len(self.block_shape)
         if not 1 <= rank <= LARGEST_RANK or len(self.shape) != rank or len(self.strides) != rank:
             raise ValueError(f"{where}: shape has {len(self.shape)} dimensions, strides {len(self.strides)} and "
@@ -94,7 +103,8 @@ class TensorDescriptor:
                              "HINT: leave it out; only float32 is rounded")
 
     def _check_numbers(self, where: str) -> None:
-        for name, numbers in (("shape", self.shape), ("strides", self.strides), ("block_shape", self.block_shape)):
+        for name in SEQUENCES:
+            numbers = getattr(self, name)
             if bad := [number for number in numbers if not is_integer(number)]:
                 raise TypeError(f"{where}: {name} contains {bad[0]!r}\nHINT: pass integers")
         if bad := [size for size in self.shape if not 0 <= size < SIZES]:
