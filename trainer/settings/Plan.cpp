@@ -499,6 +499,9 @@ bool keepsLogits(const Config &c) {
     return true;
   if (runsOnCpu(c) && optionText(Option::KernelsOf) != "gpu")
     return false;
+  // A kept fp16 logit above 65504 is infinite.
+  if (c.precision == Precision::Fp16)
+    return false;
   const Plan plan = memoryOf(c, /*keepsLogits=*/true);
   return plan.stateBytes + plan.activationBytes <= most;
 }

@@ -125,7 +125,7 @@ std::vector<Setting> runSettings() {
           "runtime.loss_logits", MEMBER(model.lossLogits), keptLogits,
           "logits of that operation: kept for the backward pass, or computed "
           "again in chunks of tokens; auto: kept on a GPU where the plan takes "
-          "at most 34e9 bytes of memory")
+          "at most 34e9 bytes of memory, except in fp16")
           .announced(),
       SettingEntry::of(
           "runtime.ddp_bucket_mb", MEMBER(bucketMegabytes),

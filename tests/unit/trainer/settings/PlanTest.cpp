@@ -259,6 +259,8 @@ TEST(Plan, CountsKeptLogits) {
   EXPECT_EQ(planned({}).logitsBytes, 0);
   EXPECT_EQ(planned({gpu}).logitsBytes, logits);
   EXPECT_EQ(planned({gpu, chunks}).logitsBytes, 0);
+  EXPECT_EQ(planned({gpu, "runtime.precision=fp16"}).logitsBytes, 0);
+  EXPECT_EQ(planned({gpu, "runtime.precision=fp16", keep}).logitsBytes, logits);
   for (const char *none :
        {"kernels=torch", "model.logit_softcap=15", "runtime.fused_loss=false"})
     EXPECT_EQ(planned({gpu, keep, none}).logitsBytes, 0) << none;
