@@ -405,6 +405,21 @@ TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
   }
 }
 
+// Layers read a long prompt in pieces of 512 tokens.
+TEST_P(EveryAttention, ALongPromptIsTheForwardPass) {
+  const at::NoGradGuard noGrad;
+  ModelConfig c = small(GetParam());
+  c.layers = 1;
+  Transformer model(c, KernelSource::Torch, 1);
+  const at::Tensor tokens = text(1, 1100);
+  const at::Tensor whole = model.forward(tokens).logits;
+  for (const std::vector<int64_t> &lengths :
+       {std::vector<int64_t>{1100}, {3, 1097}}) {
+    const at::Tensor pieces = inPieces(model, tokens, lengths, nullptr);
+    EXPECT_LT((pieces - whole).abs().max().item<double>(), 2e-5) << lengths[0];
+  }
+}
+
 // nsa.md section 11: what the last of so many tokens reads.
 TEST(Cache, ReadsAreThoseOfTheTable) {
   ModelConfig c = small(AttentionKind::Nsa);
