@@ -202,9 +202,10 @@ static Argument specializeDeclared(const KernelParameter &parameter,
     const Int least = -size / 2;
     const Int most = (element.starts_with("i") ? size / 2 : size) - 1;
     if (*number < least || *number > most)
-      refuse("pass a number from " + printInt(least) + " to " + printInt(most) +
-             ", or annotate the parameter with " +
-             (elementBits(element) < 64 ? "tl.int64" : "tl.int64 or tl.uint64"));
+      refuse(
+          "pass a number from " + printInt(least) + " to " + printInt(most) +
+          ", or annotate the parameter with " +
+          (elementBits(element) < 64 ? "tl.int64" : "tl.int64 or tl.uint64"));
   }
   result.divisible = number && !isFloat && !parameter.doNotSpecialize &&
                      !parameter.doNotSpecializeAlignment && *number % 16 == 0;
