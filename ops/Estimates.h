@@ -32,8 +32,8 @@ inline double fusedLossBytes(int64_t tokens, int64_t vocabulary, int64_t dim,
   return bytes;
 }
 
-// Returns the columns of kept logits: the vocabulary, rounded up to a multiple
-// of 16, so that every row begins at a multiple of 16 bytes.
+// Returns the columns of logits in memory: the vocabulary, rounded up to a
+// multiple of 16, so that every row begins at a multiple of 16 bytes.
 template <typename Integer>
 Integer keptColumns(Integer vocabulary) {
   return (vocabulary + 15) / 16 * 16;

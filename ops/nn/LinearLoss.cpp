@@ -141,7 +141,7 @@ Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
   Tensor dw = emptyTensor(weight.sizes(), weight.options());
   const int64_t piece = lossPiece(tokens, vocabulary);
   const Tensor logits =
-      at::empty({piece, ceilDiv(vocabulary, 16) * 16}, hidden.options());
+      at::empty({piece, keptColumns(vocabulary)}, hidden.options());
   const bool rounds = hidden.scalar_type() != at::kFloat;
   Tensor wide; // fp32 sum of the rounded products of several chunks
   for (int64_t first = 0; first < tokens; first += piece) {
