@@ -17,9 +17,12 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-// Returns a block that writes the buffer before all other uses, so that no use
-// reads data of an earlier iteration. Returns null if no block does.
+// Returns a block in which no use reads data of an earlier execution of the
+// block: that of the allocation, unless it is the function's, or one that
+// writes the buffer before all other uses. Returns null without such a block.
 static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
+  if (!isa<func::FuncOp>(alloc->getParentOp()))
+    return alloc->getBlock();
   for (Operation *writer : alloc->getUsers()) {
     auto access = memoryBehaviorOf(writer).accessOf(MemorySpace::Shared);
     if (!access || !access->writes)

@@ -27,7 +27,8 @@ struct LiveRange {
 struct SharedLiveness {
   /// Per tile.smem_alloc, the range from the first to the last operation that
   /// accesses the buffer. It includes all of a loop with an access, unless each
-  /// iteration fills the buffer before it reads. Unused buffers are missing.
+  /// iteration allocates the buffer or fills it before it reads. Unused buffers
+  /// are missing.
   llvm::MapVector<mlir::Operation *, LiveRange> buffers;
   /// The number of every operation of the module.
   llvm::DenseMap<mlir::Operation *, int64_t> numbers;

@@ -91,9 +91,8 @@ private:
         auto memory =
             tile::SmemType::get(b.getContext(), group->buffers, type.getShape(),
                                 type.getElementType(), staged.layout);
-        auto function = loop->getParentOfType<func::FuncOp>();
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(&function.getBody().front());
+        // In the block of the loop: no data survives until an outer loop runs
+        // this one again.
         group->memories.push_back(
             tile::SmemAllocOp::create(b, staged.load->getLoc(), memory));
       }

@@ -27,6 +27,9 @@ def Tile_SmemAllocOp : Tile_Op<"smem_alloc", [MemoryEffects<[MemAlloc]>]> {
     ```mlir
     %b = tile.smem_alloc : !tile.smem<2 x 4x8xf16, #tile.shared<4x8, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]]>>
     ```
+
+    The memory of an operation in a loop contains no data of the previous
+    iteration.
   }];
   let results = (outs Tile_Smem:$result);
   let assemblyFormat = "attr-dict `:` type($result)";

@@ -12,8 +12,8 @@
 #b = #tile.linear<32x16, register = [[1, 0], [8, 0], [16, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 8], [0, 0]]>
 
 // CHECK-LABEL: func.func @loop
-// CHECK: %[[MEM:.*]] = tile.smem_alloc : <3 x 16x32xf16
 // CHECK: tile.barrier
+// CHECK: %[[MEM:.*]] = tile.smem_alloc : <3 x 16x32xf16
 // Two iterations under way before the first; none beyond the last.
 // CHECK: arith.cmpi slt
 // CHECK: %[[STARTED:.*]] = scf.if {{.*}} -> (!tile.token)
@@ -326,11 +326,11 @@ func.func @counts(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32
 // The barriers that the inner loop gets are none of the author's: the outer
 // loop is pipelined, too.
 // CHECK-LABEL: func.func @nested
-// CHECK-DAG: tile.smem_alloc
-// CHECK-DAG: tile.smem_alloc
+// CHECK: tile.smem_alloc
 // CHECK: scf.for
 // CHECK: tile.async_wait {{.*}} leaving 1
 // CHECK: tile.async_copy
+// CHECK: tile.smem_alloc
 // CHECK: scf.for
 // CHECK: tile.async_wait {{.*}} leaving 1
 // CHECK: tile.async_copy

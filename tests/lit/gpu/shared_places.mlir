@@ -62,3 +62,30 @@ func.func @larger(%x: tensor<64xf32, #half>, %i: i32) {
   %w = tile.smem_load %c0 : !tile.smem<1 x 64xf32, #small> -> tensor<64xf32, #half>
   return
 }
+
+// Each iteration allocates the buffers of its two loops: they share memory,
+// although each loop fills its buffer under a condition.
+// CHECK-LABEL: @loops_in_a_loop
+// CHECK: tile.smem_alloc {tile.scratch = 0 : i64} : <1 x 128xf32
+// CHECK: tile.smem_alloc {tile.scratch = 0 : i64} : <1 x 128xf32
+func.func @loops_in_a_loop(%x: tensor<128xf32, #row>, %n: i32, %p: i1) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %a = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
+    scf.if %p {
+      tile.smem_store %x, %a : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+    }
+    scf.for %j = %c0 to %n step %c1 : i32 {
+      %y = tile.smem_load %a : !tile.smem<1 x 128xf32, #memory> -> tensor<128xf32, #row>
+    }
+    %b = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
+    scf.if %p {
+      tile.smem_store %x, %b : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+    }
+    scf.for %j = %c0 to %n step %c1 : i32 {
+      %y = tile.smem_load %b : !tile.smem<1 x 128xf32, #memory> -> tensor<128xf32, #row>
+    }
+  }
+  return
+}
