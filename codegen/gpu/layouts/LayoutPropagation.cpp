@@ -358,8 +358,14 @@ bool LayoutPropagation::forward(Operation *op) {
                tile::mmaShapeOf(dot).has_value());
   if (isa<tile::HistogramOp>(op))
     return set(result, plain(tile::shapeOf(result.getType())), false);
-  if (auto gather = dyn_cast<tile::GatherOp>(op))
-    return propagate(result, gather.getIndices());
+  if (auto gather = dyn_cast<tile::GatherOp>(op)) {
+    // Indices that are computed anew in any layout leave the elements where
+    // they are, so that lanes may exchange them.
+    const bool anywhere = isRematerializable(gather.getIndices()) &&
+                          tile::shapeOf(gather.getSrc().getType()) ==
+                              tile::shapeOf(result.getType());
+    return propagate(result, anywhere ? gather.getSrc() : gather.getIndices());
+  }
   if (isElementwise(op)) {
     Value best;
     bool complete = true;

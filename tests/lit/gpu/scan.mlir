@@ -3,6 +3,7 @@
 
 #warp = #tile.linear<64, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[0]]>
 #block = #tile.linear<128, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[64]]>
+#lanes = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0]]>
 #bins = #tile.linear<64, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32]]>
 
 // Five steps over the lanes of a warp; no other warp is asked.
@@ -78,6 +79,22 @@ func.func @gather(%o: !tile.ptr<f32>) {
   %y = tile.gather %f, %i, 0 : tensor<128xf32, #block>, tensor<64xi32, #bins> -> tensor<64xf32, #bins>
   %ps = tile.splat %o : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>, #bins>
   tile.store %ps, %y : tensor<64x!tile.ptr<f32>, #bins>, tensor<64xf32, #bins>
+  return
+}
+
+// A warp holds the axis in its lanes: each lane reads another one.
+// CHECK-LABEL: .entry gather_lanes(
+// CHECK-NOT: {{bar\.|[ls][dt]\.shared}}
+// CHECK: shfl.sync.idx.b32
+// CHECK-NOT: {{bar\.|[ls][dt]\.shared}}
+// CHECK: ret
+func.func @gather_lanes(%o: !tile.ptr<f32>) {
+  %i = tile.range 0, 32 : tensor<32xi32, #lanes>
+  %f = arith.sitofp %i : tensor<32xi32, #lanes> to tensor<32xf32, #lanes>
+  %j = arith.muli %i, %i : tensor<32xi32, #lanes>
+  %y = tile.gather %f, %j, 0 : tensor<32xf32, #lanes>, tensor<32xi32, #lanes> -> tensor<32xf32, #lanes>
+  %ps = tile.splat %o : !tile.ptr<f32> -> tensor<32x!tile.ptr<f32>, #lanes>
+  tile.store %ps, %y : tensor<32x!tile.ptr<f32>, #lanes>, tensor<32xf32, #lanes>
   return
 }
 

@@ -5,6 +5,8 @@
 #include "codegen/gpu/lower/rows/Sort.h"
 #include "codegen/gpu/lower/shared/ScratchArray.h"
 
+#include <optional>
+
 using namespace mlir;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -12,12 +14,46 @@ using tessera::layout::Word;
 
 namespace tessera::codegen::gpu {
 
+// Returns for each bit of the coordinate along the axis the bit of the lane
+// that moves there and nowhere else. Null unless the lanes of a warp hold the
+// same register of all elements of a row.
+static std::optional<llvm::SmallVector<int>>
+lanesAlong(const LinearLayout &layout, int axis) {
+  llvm::SmallVector<int> lanes(size_t(layout.outBits(layout::tileDim(axis))),
+                               -1);
+  for (const layout::Extent &in : layout.ins())
+    for (int bit = 0; bit < in.bits; ++bit) {
+      const Word along = axisPart(layout, axis, layout.column(in.dim, bit));
+      if (!along)
+        continue;
+      const int place = llvm::countr_zero(along);
+      if (in.dim != Dim::Lane ||
+          rowPart(layout, axis, layout.column(in.dim, bit)) ||
+          along != Word(1) << place || lanes[size_t(place)] >= 0)
+        return std::nullopt;
+      lanes[size_t(place)] = bit;
+    }
+  return lanes;
+}
+
+// Returns lanesAlong if the elements of `op` can move by shuffles.
+static std::optional<llvm::SmallVector<int>>
+shuffleLanes(tile::GatherOp op, const LinearLayout &source,
+             const LinearLayout &result) {
+  if (source != result)
+    return std::nullopt;
+  return lanesAlong(source, int(op.getAxis()));
+}
+
 int64_t gatherScratchBytes(Operation *op) {
   if (auto gather = dyn_cast<tile::GatherOp>(op)) {
     Type type = gather.getSrc().getType();
-    if (tile::LinearAttr attr = tile::layoutOf(type))
+    tile::LinearAttr source = tile::layoutOf(type),
+                     result = tile::layoutOf(gather.getType());
+    if (source && result &&
+        !shuffleLanes(gather, source.layout(), result.layout()))
       return scratchArrayBytes(tile::elementType(type),
-                               int64_t(1) << attr.layout().outBits());
+                               int64_t(1) << source.layout().outBits());
   }
   if (auto histogram = dyn_cast<tile::HistogramOp>(op))
     return 4 * tile::shapeOf(histogram.getType()).front();
@@ -30,10 +66,38 @@ static void expectSame(Emitter &e, Operation *op, Value x, Value y) {
                   "this is a defect of tessera; please report it");
 }
 
+// Reads each element from the lane of its row that holds it.
+static void gatherByShuffles(Emitter &e, tile::GatherOp op,
+                             llvm::ArrayRef<int> lanes) {
+  int64_t moved = 0;
+  for (int bit : lanes)
+    moved |= int64_t(1) << bit;
+  llvm::Value *row = e.b.CreateAnd(e.lane(), e.i32(31 & ~moved));
+  Registers registers;
+  for (auto [value, at] :
+       llvm::zip_equal(e.get(op.getSrc()), e.get(op.getIndices()))) {
+    llvm::Value *along = at->getType()->isIntegerTy(1)
+                             ? e.b.CreateZExt(at, e.b.getInt32Ty())
+                             : e.b.CreateSExtOrTrunc(at, e.b.getInt32Ty());
+    llvm::Value *lane = row;
+    for (auto [bit, to] : llvm::enumerate(lanes)) {
+      llvm::Value *one = e.b.CreateAnd(along, e.i32(int64_t(1) << bit));
+      lane = e.b.CreateOr(
+          lane, int(bit) < to ? e.b.CreateShl(one, uint64_t(to - int(bit)))
+                              : e.b.CreateLShr(one, uint64_t(int(bit) - to)));
+    }
+    registers.push_back(
+        e.shuffle(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, value, lane, 31));
+  }
+  e.set(op, registers);
+}
+
 static void emitGather(Emitter &e, tile::GatherOp op) {
   expectSame(e, op, op.getIndices(), op.getResult());
   const LinearLayout source = e.layoutOf(op.getSrc().getType());
   const LinearLayout result = e.layoutOf(op.getType());
+  if (auto lanes = shuffleLanes(op, source, result))
+    return gatherByShuffles(e, op, *lanes);
   int axis = int(op.getAxis());
   int64_t size = tile::shapeOf(op.getSrc().getType())[axis];
   ScratchArray array = scratchArrays(e, op, tile::elementType(op.getType()),
