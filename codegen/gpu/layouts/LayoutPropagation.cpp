@@ -55,6 +55,7 @@ LayoutPropagation::LayoutPropagation(func::FuncOp function,
     eager = true;
     changed = forward(body) || backward(body) || decideOne(body);
   }
+  storeInPlace();
 }
 
 tile::LinearAttr LayoutPropagation::attr(const LinearLayout &layout) const {

@@ -113,6 +113,9 @@ private:
   bool set(mlir::Value value, tile::LinearAttr layout, bool isStrong);
   bool propagate(mlir::Value to, mlir::Value from);
   tile::LinearAttr wantedBy(mlir::OpOperand &use);
+  /// Lets a large store take the layout of its value, if that has no more
+  /// sectors and requests: no element then moves through shared memory.
+  void storeInPlace();
   tile::LinearAttr attr(const layout::LinearLayout &layout) const;
 
   mlir::func::FuncOp function;

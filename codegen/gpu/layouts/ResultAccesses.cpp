@@ -1,11 +1,18 @@
-// codegen/gpu/layouts/ResultAccesses.cpp - layouts of accesses to dot results.
+// codegen/gpu/layouts/ResultAccesses.cpp - accesses in the layouts of values.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/LayoutPropagation.h"
+#include "codegen/gpu/layouts/Traffic.h"
 #include "dialect/tile/DotInstruction.h"
 
+#include <algorithm>
+#include <vector>
+
 using namespace mlir;
+using tessera::layout::Dim;
+using tessera::layout::LinearLayout;
+using tessera::layout::Word;
 
 namespace tessera::codegen::gpu {
 namespace {
@@ -39,6 +46,45 @@ void takeLayoutsOfDots(func::FuncOp function, Anchors &anchors) {
       continue;
     if (const tile::LinearAttr layout = anchors.dots.lookup(dot).acc)
       own = layout;
+  }
+}
+
+// Returns the layout with its registers in another order: first those that move
+// along `axis` alone, from the lowest, so that a lane has neighbours in its
+// lowest registers.
+static LinearLayout neighboursFirst(const LinearLayout &layout, int axis) {
+  const int start = layout.outStart(layout::tileDim(axis));
+  const Word along = ((Word(1) << layout.outBits(layout::tileDim(axis))) - 1)
+                     << start;
+  std::vector<Word> columns = layout.columns();
+  const auto first = columns.begin() + layout.inStart(Dim::Register);
+  std::stable_sort(first, first + layout.inBits(Dim::Register),
+                   [&](Word a, Word b) {
+                     const bool alone = a && !(a & ~along);
+                     if (alone != (b && !(b & ~along)))
+                       return alone;
+                     return alone && a < b;
+                   });
+  return LinearLayout(layout.ins(), layout.outs(), columns);
+}
+
+void LayoutPropagation::storeInPlace() {
+  for (auto &[op, layout] : accesses) {
+    auto store = dyn_cast<tile::StoreOp>(op);
+    if (!store || isSmallAccess(store) || !isRematerializable(store.getPtr()) ||
+        (store.getMask() && !isRematerializable(store.getMask())))
+      continue;
+    const tile::LinearAttr value = assigned(store.getValue());
+    int axis = 0;
+    const int64_t width = neighboursInLane(layout.layout(), axis);
+    if (!value || value == layout || axis < 0)
+      continue;
+    const LinearLayout here = neighboursFirst(value.layout(), axis);
+    const AccessPattern pattern = patternOf(store, axis, width);
+    const Traffic own = trafficOf(layout.layout(), pattern),
+                  moved = trafficOf(here, pattern);
+    if (moved.sectors <= own.sectors && moved.requests <= own.requests)
+      layout = attr(here);
   }
 }
 
