@@ -18,6 +18,7 @@
 //     r = reduce z               z = convert_layout y
 //                                barrier scratch  // r's scratch overlaps z's
 //                                r = reduce z
+#include "codegen/analysis/DisjointSpans.h"
 #include "codegen/analysis/DistinctElements.h"
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/LoopSteps.h"
@@ -128,6 +129,8 @@ private:
     if ((!a.writes && !b.writes) || a.commutesWith(b))
       return false;
     if (!origins.mayAlias(a.through, b.through))
+      return false;
+    if (before.current && b.through && haveDisjointSpans(a.through, b.through))
       return false;
     // The same operation in another iteration accesses other addresses if each
     // loop advances the tile by at least its size (LoopSteps.h).

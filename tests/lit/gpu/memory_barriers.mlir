@@ -20,6 +20,79 @@ func.func @in_place(%p: !tile.ptr<f32>) {
   return
 }
 
+// Two arrays in one buffer: 64 rows of 2 elements from 0, 128 elements from 128.
+// CHECK-LABEL: @two_arrays
+// CHECK-NOT: tile.barrier
+// CHECK: return
+#pair = #tile.linear<64x2, register = [[0, 1]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [0, 0]]>
+#rows = #tile.linear<64, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [0]]>
+#column = #tile.linear<64x1, register = [], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [0, 0]]>
+#two = #tile.linear<2, register = [[1]], lane = [[0], [0], [0], [0], [0]], warp = [[0], [0]]>
+#couple = #tile.linear<1x2, register = [[0, 1]], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]]>
+func.func @two_arrays(%p: !tile.ptr<f32>, %x: tensor<64x2xf32, #pair>, %y: tensor<128xf32, #row>) {
+  %r = tile.range 0, 64 : tensor<64xi32, #rows>
+  %r1 = tile.expand_dims %r, 1 : tensor<64xi32, #rows> -> tensor<64x1xi32, #column>
+  %two = arith.constant dense<2> : tensor<64x1xi32, #column>
+  %r2 = arith.muli %r1, %two : tensor<64x1xi32, #column>
+  %r3 = tile.broadcast %r2 : tensor<64x1xi32, #column> -> tensor<64x2xi32, #pair>
+  %c = tile.range 0, 2 : tensor<2xi32, #two>
+  %c1 = tile.expand_dims %c, 0 : tensor<2xi32, #two> -> tensor<1x2xi32, #couple>
+  %c2 = tile.broadcast %c1 : tensor<1x2xi32, #couple> -> tensor<64x2xi32, #pair>
+  %at = arith.addi %r3, %c2 : tensor<64x2xi32, #pair>
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<64x2x!tile.ptr<f32>, #pair>
+  %a = tile.addptr %s, %at : tensor<64x2x!tile.ptr<f32>, #pair>, tensor<64x2xi32, #pair>
+  tile.store %a, %x : tensor<64x2x!tile.ptr<f32>, #pair>, tensor<64x2xf32, #pair>
+  %n = arith.constant 128 : i32
+  %q = tile.addptr %p, %n : !tile.ptr<f32>, i32
+  %i = tile.range 0, 128 : tensor<128xi32, #row>
+  %t = tile.splat %q : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %b = tile.addptr %t, %i : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+  tile.store %b, %y : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  return
+}
+
+// One element less between them.
+// CHECK-LABEL: @overlapping_arrays
+// CHECK: tile.store
+// CHECK: tile.barrier
+// CHECK: tile.store
+func.func @overlapping_arrays(%p: !tile.ptr<f32>, %x: tensor<64xf32, #rows>, %y: tensor<128xf32, #row>) {
+  %r = tile.range 0, 64 : tensor<64xi32, #rows>
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>, #rows>
+  %a = tile.addptr %s, %r : tensor<64x!tile.ptr<f32>, #rows>, tensor<64xi32, #rows>
+  tile.store %a, %x : tensor<64x!tile.ptr<f32>, #rows>, tensor<64xf32, #rows>
+  %n = arith.constant 63 : i32
+  %q = tile.addptr %p, %n : !tile.ptr<f32>, i32
+  %i = tile.range 0, 128 : tensor<128xi32, #row>
+  %t = tile.splat %q : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %b = tile.addptr %t, %i : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+  tile.store %b, %y : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  return
+}
+
+// The pointer of the next iteration has another base.
+// CHECK-LABEL: @arrays_of_iterations
+// CHECK: scf.for
+// CHECK: tile.barrier
+// CHECK: tile.store
+func.func @arrays_of_iterations(%p: !tile.ptr<f32>, %n: i32, %x: tensor<64xf32, #rows>, %y: tensor<128xf32, #row>) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %r = tile.range 0, 64 : tensor<64xi32, #rows>
+  %i = tile.range 0, 128 : tensor<128xi32, #row>
+  scf.for %k = %c0 to %n step %c64 : i32 {
+    %base = tile.addptr %p, %k : !tile.ptr<f32>, i32
+    %s = tile.splat %base : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>, #rows>
+    %a = tile.addptr %s, %r : tensor<64x!tile.ptr<f32>, #rows>, tensor<64xi32, #rows>
+    tile.store %a, %x : tensor<64x!tile.ptr<f32>, #rows>, tensor<64xf32, #rows>
+    %q = tile.addptr %base, %c64 : !tile.ptr<f32>, i32
+    %t = tile.splat %q : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+    %b = tile.addptr %t, %i : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+    tile.store %b, %y : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  }
+  return
+}
+
 // Several elements may have one index: all load before one stores.
 // CHECK-LABEL: @indexed
 // CHECK: tile.addptr %{{.*}}, %[[INDEX:.*]] :
