@@ -277,7 +277,7 @@ class Layer:
             return self.attention(name, self.compressed, self.Tc, constexprs=shape)
         programs = lambda c: (min(-(-self.programs // self.hkv), self.tiles(c["BM"] // self.group)), self.hkv)
         c = configuration(name)[0]
-        room = (2 * c["BJ"] + 1) * c["BM"] + pow2(c["BM"] // self.group) * c["BJ"]
+        room = ((1 if c["MERGE"] else 2) * c["BJ"] + 1) * c["BM"] + pow2(c["BM"] // self.group) * c["BJ"]
         sums = zeros(self.hkv, programs(c)[0], -(-(-(-self.length // LSEL)) // c["BJ"]), room, dtype=torch.float32)
         return self.attention(name, self.compressed, self.Tc, dict(IDX=zeros(self.hkv, self.T, NSEL, dtype=torch.int32), SUMS=sums,
                               SCORES=zeros(4, dtype=torch.float32)), dict(**shape, **self.selecting()), programs)

@@ -38,6 +38,16 @@ int64_t reach(const SelectionSizes &o) {
   return (latest + o.length - 1) / o.selectionLength;
 }
 
+// Returns the sums that the kernel keeps for each row and block: with MERGE one
+// for blocks of 2 or 4 steps of compression, as cmp_select_fwd.py defines it.
+int64_t sumsOfBlock(const SelectionSizes &o, int64_t merge, int64_t width) {
+  const int64_t steps = o.selectionLength / o.stride;
+  const bool merged = merge && o.length == 2 * o.stride &&
+                      o.selectionLength % o.stride == 0 &&
+                      (steps == 2 || steps == 4) && (width == 8 || width == 16);
+  return merged ? 1 : reach(o) + 1;
+}
+
 // Writes indices, int32 [Hkv, T, n]. `ahead` tokens of every sequence precede
 // its first query; no sequence has more than `blocks` blocks.
 std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
@@ -69,10 +79,11 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
   const int64_t programs =
       std::min(tileCount(a.tokens, rows / a.group, a.sequences),
                ceilDiv(programsOf(a.q), a.keyHeads));
-  const Tensor sums = at::empty({a.keyHeads, programs, ceilDiv(blocks, width),
-                                 ((reach(o) + 1) * width + 1) * rows +
-                                     nextPowerOfTwo(rows / a.group) * width},
-                                a.q.options().dtype(at::kFloat));
+  const int64_t arrays = sumsOfBlock(o, launch.tile("MERGE"), width);
+  const Tensor sums = at::empty(
+      {a.keyHeads, programs, ceilDiv(blocks, width),
+       (arrays * width + 1) * rows + nextPowerOfTwo(rows / a.group) * width},
+      a.q.options().dtype(at::kFloat));
   launch.bindScratch(sums, /*read=*/false).run(programs, a.keyHeads);
   return {out, byHeads(lse)};
 }

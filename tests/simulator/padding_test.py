@@ -106,7 +106,7 @@ class Launches:
         sums = fresh(tiles[0], (2 * 16 + 1) * TILE + pow2(TILE // self.group) * 16)
         self.run("nsa/cmp_select_fwd.py", "cmp_select_fwd", tiles, (*rows(p.q, self.kc, self.vc, o, lse), idx, lse, sums, p.cu,
                  p.cu_cmp, p.scale, p.T, p.B, 0, 4, 0), self.seen, self.dim + self.vdim, **COMPRESSED,
-                 LSEL=64, NSEL=4, NP=4, NINIT=1, NLOCAL=2, **p.heads, STORE=0, BM=TILE, BJ=16, BC=16, WALK=1)
+                 LSEL=64, NSEL=4, NP=4, NINIT=1, NLOCAL=2, **p.heads, STORE=0, BM=TILE, BJ=16, BC=16, WALK=1, MERGE=1)
 
     def scores(self):
         p, idx = self.p, fresh(1, TOKENS, 4, dtype=torch.int32)

@@ -153,7 +153,7 @@ class Problem:
                NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.keys, STORE=store, BM=bm, BJ=bj)
         return idx, score
 
-    def sweep(self, kc, vc, store=1, bj=None, bc=16, programs=2, at=None, walk=1):
+    def sweep(self, kc, vc, store=1, bj=None, bc=16, programs=2, at=None, walk=1, merge=1):
         """o, lse, indices and scores in one launch. bj: blocks of a tile, by default as few as a product of 16 columns holds.
         `at`: only the queries of that position of each sequence, as decoding launches it; all have that many tokens."""
         s, nb = self.shape, self.most_blocks
@@ -167,7 +167,7 @@ class Problem:
         sums = fresh(s.hkv, programs, max(room(bj), room(16)))       # enough for tiles of 16 blocks, too, which instances have
         launch("nsa/cmp_select_fwd.py", "cmp_select_fwd", (programs, s.hkv), *rows(q, kc, vc, o, lse), idx, score if store else lse,
                sums, cu, self.cu_cmp, self.scale, tokens, self.B, nb if store else 0, nb, at or 0, G=s.group, L=s.l, STRIDE=s.d,
-               LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.heads, STORE=store, BM=s.bm, BJ=bj, BC=bc, WALK=walk)
+               LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.heads, STORE=store, BM=s.bm, BJ=bj, BC=bc, WALK=walk, MERGE=merge)
         return o, lse, idx, score
 
     def ranges(self, idx):

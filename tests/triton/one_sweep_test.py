@@ -22,6 +22,7 @@ GROUPS = [
     Shape([31, 5], group=2, l=10, d=4, lsel=7, n=3, bm=16),          # nothing divides anything
     Shape([27], hkv=1, group=3, dim=40, vdim=24, dtype=torch.bfloat16, n=3, bm=16),
 ]
+MERGED = [Shape([69, 18], hkv=1, group=2, l=4, d=2, lsel=4, n=4, bm=64), Shape([41, 3], hkv=1, group=3, l=8, d=4, lsel=16, n=3, bm=32)]
 
 
 def both(what, p, kc, vc, limit=None, same=False):
@@ -69,6 +70,23 @@ def test_adversarial(shape):
     both(f"range ({s})", p, far, vc)
     far[1::3] *= 1e-6
     both(f"small ({s})", p, far, vc)
+
+
+@pytest.mark.parametrize("width", (8, 16))
+@pytest.mark.parametrize("shape", MERGED, ids=("two", "four"))
+def test_merged(shape, width):
+    """One sum for each block instead of two, in tiles of `width` blocks: the same scores, up to the order of additions."""
+    p = Problem(shape)
+    kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
+    far = kc.clone()
+    far[::3] *= 3e3
+    for keys in (kc, far):
+        o, lse, idx, score = p.sweep(keys, vc, bj=width)
+        other_o, other_lse, _, other = p.sweep(keys, vc, bj=width, merge=0)
+        equal(f"one_sweep.merged ({shape})", idx, ref.select_all(score, shape.lens, shape.lsel, shape.n))
+        equal(f"one_sweep.merged_steps ({shape})", p.sweep(keys, vc, bj=width, store=0, bc=8, programs=1, walk=0)[2], idx)
+        for what, mine, others in (("o", o, other_o), ("lse", lse, other_lse), ("scores", score, other)):
+            check(f"one_sweep.merged_{what} ({shape})", mine, others, 1e-6)
 
 
 @pytest.mark.parametrize("shape", (Shape([38, 38], group=2, n=3, bm=32), Shape([26], hkv=1, group=6, dim=40, dtype=torch.bfloat16, n=3, bm=16)),

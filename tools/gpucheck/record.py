@@ -41,7 +41,8 @@ GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="
 # The same for tiles that find_tile numbers over all sequences, and the argument with the sequences' offsets.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
                       compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
-TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "ADD", "SPAN", "STREAM", "SHARE", "HIDDEN", "SUB"}  # instances and programs may use different values
+# Instances and programs may use different values of these.
+TILES = {"BT", "BC", "BJ", "BK", "WALK", "MERGE", "ACCUMULATE", "ADD", "SPAN", "STREAM", "SHARE", "HIDDEN", "SUB"}
 UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead"), "linear_loss_fwd": ("span",)}  # 0 and 256 here; compiled for any number
 ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, of which a token has this many; instances may use other values
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
