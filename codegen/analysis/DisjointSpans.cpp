@@ -42,14 +42,16 @@ Bounds within(int64_t least, int64_t greatest) {
   return Interval{least, greatest};
 }
 
-Bounds boundsOf(Value value) {
+Bounds boundsOf(Value value, int &visits) {
+  if (--visits < 0)
+    return std::nullopt;
   if (auto constant = constantOf(value))
     return within(*constant, *constant);
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
   if (Value source = movedFrom(op))
-    return boundsOf(source);
+    return boundsOf(source, visits);
   if (auto range = dyn_cast<tile::RangeOp>(op))
     return within(range.getStart(), range.getStart() +
                                         tile::shapeOf(range.getType()).front() -
@@ -58,7 +60,8 @@ Bounds boundsOf(Value value) {
   if (!isa<arith::AddIOp, arith::MulIOp>(op) ||
       tile::elementType(value.getType()).getIntOrFloatBitWidth() < 32)
     return std::nullopt;
-  const Bounds a = boundsOf(op->getOperand(0)), b = boundsOf(op->getOperand(1));
+  const Bounds a = boundsOf(op->getOperand(0), visits),
+               b = boundsOf(op->getOperand(1), visits);
   if (!a || !b)
     return std::nullopt;
   if (isa<arith::AddIOp>(op))
@@ -74,14 +77,15 @@ struct Span {
   Interval offsets;
 };
 
-std::optional<Span> spanOf(Value pointer) {
+std::optional<Span> spanOf(Value pointer, int &visits) {
   Operation *op = pointer.getDefiningOp();
   if (op)
     if (Value source = movedFrom(op))
-      return spanOf(source);
+      return spanOf(source, visits);
   if (auto sum = dyn_cast_or_null<tile::AddPtrOp>(op)) {
-    const Bounds offsets = boundsOf(sum.getOffset());
-    std::optional<Span> span = offsets ? spanOf(sum.getPtr()) : std::nullopt;
+    const Bounds offsets = boundsOf(sum.getOffset(), visits);
+    std::optional<Span> span =
+        offsets ? spanOf(sum.getPtr(), visits) : std::nullopt;
     if (span) {
       const Bounds both = within(span->offsets.least + offsets->least,
                                  span->offsets.greatest + offsets->greatest);
@@ -98,7 +102,8 @@ std::optional<Span> spanOf(Value pointer) {
 } // namespace
 
 bool haveDisjointSpans(Value a, Value b) {
-  const std::optional<Span> left = spanOf(a), right = spanOf(b);
+  int visits = kMostVisits;
+  const std::optional<Span> left = spanOf(a, visits), right = spanOf(b, visits);
   return left && right && left->base == right->base &&
          tile::elementType(a.getType()) == tile::elementType(b.getType()) &&
          (left->offsets.greatest < right->offsets.least ||

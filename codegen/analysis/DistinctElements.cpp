@@ -22,18 +22,20 @@ namespace {
 // is not constant. For a loop-carried value it is that of the initial value,
 // which is correct if the loop adds the same number to all elements.
 // VaryingAxes checks the yielded values.
-std::optional<int64_t> stepAlong(Value value, int64_t axis) {
+std::optional<int64_t> stepAlong(Value value, int64_t axis, int &visits) {
+  if (--visits < 0)
+    return std::nullopt;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (loop && argument != loop.getInductionVar())
-      return stepAlong(loop.getTiedLoopInit(argument)->get(), axis);
+      return stepAlong(loop.getTiedLoopInit(argument)->get(), axis, visits);
     return std::nullopt;
   }
   Operation *op = value.getDefiningOp();
   if (!isa<tile::AddPtrOp, arith::AddIOp>(op))
     return strideAlong(value, axis);
-  auto left = stepAlong(op->getOperand(0), axis),
-       right = stepAlong(op->getOperand(1), axis);
+  auto left = stepAlong(op->getOperand(0), axis, visits),
+       right = stepAlong(op->getOperand(1), axis, visits);
   if (!left || !right)
     return std::nullopt;
   return *left + *right;
@@ -84,11 +86,13 @@ int64_t passedAlong(Value mask, int64_t axis, int64_t size) {
 SmallVector<KnownStep> stepsAlong(Value value, uint64_t axes, Value mask = {}) {
   SmallVector<KnownStep> steps;
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  for (int64_t d = 0; tensor && d < tensor.getRank(); ++d)
+  for (int64_t d = 0; tensor && d < tensor.getRank(); ++d) {
+    int visits = kMostVisits;
     if (tensor.getDimSize(d) > 1 && axes >> d & 1)
-      if (auto step = stepAlong(value, d))
+      if (auto step = stepAlong(value, d, visits))
         steps.push_back({uint64_t(std::abs(*step)),
                          passedAlong(mask, d, tensor.getDimSize(d)) - 1});
+  }
   return steps;
 }
 

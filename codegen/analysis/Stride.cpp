@@ -73,7 +73,10 @@ std::optional<int64_t> sourceDim(Operation *op, int64_t dim) {
   return std::nullopt;
 }
 
-std::optional<int64_t> strideAlong(Value value, int64_t dim) {
+static std::optional<int64_t> strideOf(Value value, int64_t dim, int &visits) {
+  if (--visits < 0)
+    return std::nullopt;
+
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   assert((!tensor || (dim >= 0 && dim < tensor.getRank())) &&
          "the tensor does not have this axis");
@@ -95,25 +98,25 @@ std::optional<int64_t> strideAlong(Value value, int64_t dim) {
   if (isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp>(op) ||
       isUnitReshape(op)) {
     std::optional<int64_t> source = sourceDim(op, dim);
-    return source ? strideAlong(op->getOperand(0), *source) : 0;
+    return source ? strideOf(op->getOperand(0), *source, visits) : 0;
   }
   if (isa<tile::AddPtrOp, arith::AddIOp>(op)) {
-    auto a = strideAlong(op->getOperand(0), dim);
-    auto b = strideAlong(op->getOperand(1), dim);
+    auto a = strideOf(op->getOperand(0), dim, visits);
+    auto b = strideOf(op->getOperand(1), dim, visits);
     if (a && b)
       return *a + *b;
     return std::nullopt;
   }
   if (isa<arith::SubIOp>(op)) {
-    auto a = strideAlong(op->getOperand(0), dim);
-    auto b = strideAlong(op->getOperand(1), dim);
+    auto a = strideOf(op->getOperand(0), dim, visits);
+    auto b = strideOf(op->getOperand(1), dim, visits);
     if (a && b)
       return *a - *b;
     return std::nullopt;
   }
   if (isa<arith::MulIOp>(op)) {
-    auto a = strideAlong(op->getOperand(0), dim);
-    auto b = strideAlong(op->getOperand(1), dim);
+    auto a = strideOf(op->getOperand(0), dim, visits);
+    auto b = strideOf(op->getOperand(1), dim, visits);
     if (!a || !b)
       return std::nullopt;
     if (*a == 0 && *b == 0)
@@ -124,16 +127,21 @@ std::optional<int64_t> strideAlong(Value value, int64_t dim) {
     return std::nullopt;
   }
   if (isa<arith::ExtSIOp>(op))
-    return strideAlong(op->getOperand(0), dim);
+    return strideOf(op->getOperand(0), dim, visits);
   bool elementwise =
       op->getNumResults() == 1 && (isa<arith::ArithDialect>(op->getDialect()) ||
                                    isa<tile::BitcastOp, tile::ConvertOp>(op));
   if (!elementwise)
     return std::nullopt;
   for (Value operand : op->getOperands())
-    if (strideAlong(operand, dim) != 0)
+    if (strideOf(operand, dim, visits) != 0)
       return std::nullopt;
   return 0;
+}
+
+std::optional<int64_t> strideAlong(Value value, int64_t dim) {
+  int visits = kMostVisits;
+  return strideOf(value, dim, visits);
 }
 
 } // namespace tessera::codegen

@@ -9,6 +9,11 @@
 
 namespace tessera::codegen {
 
+/// The most values that an analysis visits for one question, after which the
+/// answer is unknown. A sum whose operands are sums of the same values has
+/// exponentially many paths to them.
+constexpr int kMostVisits = 500;
+
 /// Returns the difference of neighbouring elements of `value`, an integer or
 /// pointer tensor, along `dim`; for pointers, in elements. Returns nullopt if
 /// it is not a known constant, and 0 also for floats that do not change. Looks
