@@ -41,6 +41,11 @@ def _defaults():
 
 for name, value in _defaults().items():
     os.environ.setdefault(name, str(value))
+# Tests that compare with one release of Triton must not get another.
+if "TRITON_VERSION" in os.environ:
+    import triton
+    if not triton.__version__.startswith(os.environ["TRITON_VERSION"] + "."):
+        raise pytest.UsageError(f"Triton {triton.__version__} instead of {os.environ['TRITON_VERSION']}; run scripts/setup full")
 # Tests write nothing into the checkout.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 sys.dont_write_bytecode = True
