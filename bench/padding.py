@@ -70,7 +70,8 @@ def row_steps(name, one, c, tile):
     if name == "score_select":
         return cdiv(last // LSEL + 1, c["BJ"]) * (one.group // c["GB"])
     if name == "cmp_select_fwd":
-        return cdiv(((seen(last) - 1) * STRIDE + LSEL) // LSEL, c["BJ"])
+        reached = L + LSEL - 1 if c["MERGE"] else LSEL       # blocks into which a token reaches, or in which one begins
+        return cdiv(((seen(last) - 1) * STRIDE + reached) // LSEL, c["BJ"]) if seen(last) > 0 else 0
     if name.startswith("cmp"):
         return cdiv(seen(last), c["BN"])
     first = max(t0 - WINDOW + 1, 0) // c["BN"] * c["BN"] if name.startswith("window") else 0
