@@ -9,7 +9,8 @@
 // the same address since then and one of the two accesses writes. Before an
 // operation with scratch it inserts `barrier scratch` if the scratch overlaps
 // shared memory that was accessed since the last barrier; before a dot, a sort
-// and an atomic, always:
+// and an atomic, always. It removes a barrier that has no access between itself
+// and the last barrier, such as the second of two tiles that are staged:
 //
 //     before                     after
 //     store p, x                 store p, x
@@ -114,6 +115,9 @@ public:
   // For each operation with scratch: whether its last visit found that it needs
   // a barrier.
   llvm::MapVector<Operation *, bool> waiting;
+  // For each barrier: whether its last visit found no access since the last
+  // barrier, or since the start of the function.
+  llvm::MapVector<Operation *, bool> idle;
 
 private:
   bool needsBarrier(const Pending &before, const Pending &next) {
@@ -157,8 +161,11 @@ private:
     MemoryBehavior behavior = memoryBehaviorOf(op);
     // A `tile.barrier scratch` belongs to the next operation, which resets the
     // state below.
-    if (behavior.isBarrier && !isBeforeScratch(op))
+    if (behavior.isBarrier && !isBeforeScratch(op)) {
+      if (isa<tile::BarrierOp>(op))
+        idle[op] = state.pending.empty() && state.touched.empty();
       state = {};
+    }
     if (auto access = behavior.accessOf(MemorySpace::Global)) {
       const Pending next = pendingOf(op, behavior, *access);
       auto *met = llvm::find_if(state.pending, [&](const auto &entry) {
@@ -245,6 +252,11 @@ struct MemoryBarriersPass
       insertion.walk(block, state);
     if (insertion.inserted)
       return true;
+    for (auto [op, isIdle] : insertion.idle)
+      if (isIdle) {
+        LDBG() << "barrier removed at " << op->getLoc();
+        op->erase();
+      }
     for (auto [op, waits] : insertion.waiting) {
       LDBG() << (waits ? "" : "no ") << "scratch barrier before "
              << op->getName() << " at " << op->getLoc();

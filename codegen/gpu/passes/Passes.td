@@ -187,6 +187,8 @@ def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
     Thread 0 executes all stores and atomics of a single address, so that two of
     them need no barrier.
 
+    A barrier without an access since the last one is removed.
+
     Different arguments are assumed to point to different memory. The stores of
     one statement in different iterations are assumed to write different
     addresses if each loop advances the tile by a constant of at least its size,

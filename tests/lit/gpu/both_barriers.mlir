@@ -248,3 +248,54 @@ func.func @scratch_of_a_side(%x: !tensor, %f: f32, %c: i1) -> f32 {
   %m = tile.reduce max %x, 0 : !tensor -> f32
   return %m : f32
 }
+
+// Two tiles that are staged: each has a barrier before and after its store, and
+// nothing comes between the second and the third.
+// CHECK-LABEL: @staged_twice
+// CHECK: scf.for
+// CHECK-NEXT: tile.barrier{{$}}
+// CHECK-NEXT: tile.smem_store
+// CHECK-NEXT: tile.barrier{{$}}
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: tile.smem_store
+// CHECK-NEXT: tile.barrier{{$}}
+// CHECK-NEXT: tile.smem_load
+func.func @staged_twice(%x: !tensor, %n: i32) {
+  %a = tile.smem_alloc : !buffer
+  %b = tile.smem_alloc : !buffer
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    tile.barrier
+    tile.smem_store %x, %a : !tensor -> !buffer
+    tile.barrier
+    %y = arith.addf %x, %x : !tensor
+    tile.barrier
+    tile.smem_store %y, %b : !tensor -> !buffer
+    tile.barrier
+    %u = tile.smem_load %a : !buffer -> !tensor
+    %v = tile.smem_load %b : !buffer -> !tensor
+  }
+  return
+}
+
+// One side of a branch has an access after the barrier before, so the barrier
+// remains.
+// CHECK-LABEL: @store_on_a_side
+// CHECK: tile.barrier{{$}}
+// CHECK: scf.if
+// CHECK: tile.smem_store
+// CHECK: }
+// CHECK-NEXT: tile.barrier{{$}}
+// CHECK-NEXT: tile.smem_load
+func.func @store_on_a_side(%x: !tensor, %c: i1) -> !tensor {
+  %b = tile.smem_alloc : !buffer
+  tile.smem_store %x, %b : !tensor -> !buffer
+  tile.barrier
+  scf.if %c {
+    tile.smem_store %x, %b : !tensor -> !buffer
+  }
+  tile.barrier
+  %y = tile.smem_load %b : !buffer -> !tensor
+  return %y : !tensor
+}
