@@ -38,7 +38,8 @@ _tutorials = [f"tests/simulator/tutorials_test.py::test_{name}" for name in ("tf
 # Our compiler's PTX of kernels/, and what of it the schedules run.
 OURS = [_ours("forward", "precision=tf32", "1"), _ours("backward", "precision=tf32", "1"), _ours("nn"), _ours("lists"),
         *(_ours(test, "precision=ieee") for test in ("chunks", "parts", "decode", "one_sweep")), _ours("gated", "precision=ieee", "2", "6"),
-        _ours("inverse", "precision=ieee"), Program("kernels tutorials compiler=tessera", _tutorials, "compiler=tessera")]
+        _ours("inverse", "precision=ieee"), _ours("backward", "precision=tf32", "13"),
+        Program("kernels tutorials compiler=tessera", _tutorials, "compiler=tessera")]
 QUICK = [*OURS[:2], _kernels("forward", "precision=tf32", "1")]
 FULL = [*QUICK, _kernels("backward", "precision=tf32", "1"), _kernels("nn"), Program("tutorials", _tutorials),
         Program("cuda 1", ["tests/simulator/cuda_test.py::test_stages[1]"]),

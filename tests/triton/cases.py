@@ -49,6 +49,7 @@ SHAPES = [
     Shape([13, 0, 6], group=16, hkv=1, dim=192, vdim=128, l=4, d=2, lsel=4, n=3, w=5, bm=32),
     Shape([21, 3], group=2, dim=40, vdim=24, n=3),
     Shape([35, 5], group=2, l=6, d=4, n=3),                          # the end of a block is half of the next one's beginning
+    Shape([104], hkv=1, group=1, l=4, d=2, w=40),                    # the loops over compressed tokens take four steps
 ]
 
 

@@ -20,3 +20,4 @@ def test_inverse_index(lens, lsel, n, hkv):
     for what, idx in kinds.items():
         for bt in (4, 16) if what == "wild" else (8,):
             inverse_index(p, idx, bt, bc=8, br=4)
+    inverse_index(p, wild, 4, bc=64, br=16)      # counts that several warps sum; of [70] in two steps
