@@ -49,10 +49,14 @@ class Replay:
         self.values = [next((place + value - first for first, end, place in moved if first <= value < end), value)
                        for value in launch["values"]]
 
-    def run(self, seed, flags):
-        """The bytes of all ranges; raises Finding."""
+    def reset(self):
+        """Memory is as it was recorded."""
         for _, place, content in self.buffers:
             ctypes.memmove(place, content, len(content))
+
+    def run(self, seed, flags):
+        """The bytes of all ranges; raises Finding."""
+        self.reset()
         launch = self.launch
         self.module.launch(launch["kernel"], launch["grid"], launch["block"], launch["shared"], self.values, self.ranges, flags, seed=seed)
         return [ctypes.string_at(place, len(content)) for _, place, content in self.buffers]

@@ -7,14 +7,13 @@ First the programs run on the simulator and write their launches to --folder, on
 becomes a row of --results: race_free, potential_race, not_wellsynced, unsupported or timeout. Rows with the same PTX and launch are not
 verified again, so an interrupted run continues with the same command; the digests of the table --known count as rows, too, so that
 a run continues on another machine. --table writes such a table of the launches of this build. --faults verifies one launch of each race-free kernel again with
-one barrier, wait or commit removed or weakened; the verifier must reject each. Exit status 1 where a kernel of --required has a race or is not
-proven, or, with --faults, where the verifier accepts a fault that docs/verify-ptx.md does not explain."""
+one barrier, wait or commit removed or weakened; the verifier must reject each, unless redundant.jsonl has the reason why it is redundant. Exit status 1
+where a required kernel has a race or is not proven, or where the verifier accepts a fault without a reason."""
 import argparse
 import hashlib
 import json
 import pathlib
 import pickle
-import random
 import sys
 import time
 
@@ -22,12 +21,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "simulator"), str(ROOT / "tests" / "helpers")]
 
+import redundant  # noqa: E402
 import sentryward  # noqa: E402
+import steps  # noqa: E402
 from programs import OURS, record  # noqa: E402
-from ptx_faults import faults  # noqa: E402
 from repository import commit  # noqa: E402
 
-FAULTS = ("barrier dropped", "wait dropped", "wait too weak", "commit dropped")
 PROVEN = ("race_free", "verified")
 MOST = 20  # seconds for a launch whose faults are verified
 WRONG = ("potential_race", "not_wellsynced", "invalid_lifecycle")
@@ -49,41 +48,45 @@ def launches(folder, only):
     for program, files in record([program for program in OURS if only in kernels_of(program)], folder):
         for file in files:
             launch = pickle.loads(file.read_bytes())
+            launch["places"] = redundant.places(launch["ptx"])
             launch["ptx"] = sentryward.text(launch)
             what = sentryward.description(launch)
-            digest = hashlib.sha256((launch["ptx"] + json.dumps(what)).encode()).hexdigest()[:16]
-            found.setdefault(digest, (kernels_of(program), launch, what))
+            found.setdefault(digest_of(launch, what), (kernels_of(program), launch, what))
     return found
 
 
-def for_faults(found, rows):
-    """Of each kernel a launch that the verifier proved: the one that took the most of up to MOST seconds, or else the quickest. In the
-    quickest of all, of one token or an empty list, loops do not run, so that the verifier accepts any fault in them. A launch of which rows
-    with faults are known stays chosen."""
-    chosen, begun = {}, {digest.split(":")[0] for digest in rows if ":" in digest}
-    for digest in found:
-        if digest in rows and rows[digest]["result"] in PROVEN:
-            seconds = rows[digest]["seconds"]
-            rank = (digest in begun, seconds <= MOST, seconds if seconds <= MOST else -seconds)
-            kernel = rows[digest]["kernel"]
-            if kernel not in chosen or rank > chosen[kernel][0]:
-                chosen[kernel] = rank, digest
-    return {digest for _, digest in chosen.values()}
+def digest_of(launch, what):
+    return hashlib.sha256((launch["ptx"] + json.dumps(what)).encode()).hexdigest()[:16]
 
 
-def work(found, rows, with_faults):
-    """[(digest, program, kernel, fault or None, PTX, description)] of what has no row."""
-    todo, broken = [], for_faults(found, rows) if with_faults else ()
-    for digest, (program, launch, what) in found.items():
+def for_faults(found, rows, folder):
+    """{digest: launch as in `found`}: of each kernel the one whose faults are verified. Of the launches that the verifier proved in MOST
+    seconds, the one whose programs execute the kernel's synchronization most often, from the first of these on (steps.py)."""
+    quick = [digest for digest in found if digest in rows and rows[digest]["result"] in PROVEN and rows[digest]["seconds"] <= MOST]
+    counts, chosen = steps.measured(found, folder, quick), {}
+    for digest in sorted(quick, key=lambda one: (-counts[one][0], rows[one]["seconds"])):
+        program, launch, what = found[digest]
+        moved = dict(launch, ptx=steps.shifted(launch["ptx"], counts[digest][1]))
+        name = digest_of(moved, what)
+        # One that has no row yet is verified first; where it is not proven, the next launch takes its place.
+        if launch["kernel"] not in chosen and (name not in rows or rows[name]["result"] in PROVEN):
+            chosen[launch["kernel"]] = name, (program, moved, what)
+    return dict(chosen.values())
+
+
+def work(found, rows, broken):
+    """[(digest, program, kernel, fault or None, PTX, description)] of what has no row: the launches of `found`, and, once they are proven, the
+    faults of `broken`."""
+    todo = []
+    for digest, (program, launch, what) in {**found, **broken}.items():
         if digest not in rows:
             todo.append((digest, program, launch["kernel"], None, launch["ptx"], what))
-        elif digest in broken:
-            for kind, mutants in faults(launch["ptx"], random.Random(1)).items():
-                for mutant in mutants if kind in FAULTS else []:
-                    name = f"{digest}:{mutant.line}:{kind}"
-                    if name not in rows:
-                        fault = dict(kind=kind, line=mutant.line + 1, what=mutant.what)
-                        todo.append((name, program, launch["kernel"], fault, mutant.apply(launch["ptx"]), what))
+        elif digest in broken and rows[digest]["result"] in PROVEN:
+            for mutant in steps.mutants(launch["ptx"]):
+                name = f"{digest}:{mutant.line}:{mutant.kind}"
+                if name not in rows:
+                    fault = dict(kind=mutant.kind, line=mutant.line + 1, what=mutant.what, place=launch["places"].get(mutant.line, ""))
+                    todo.append((name, program, launch["kernel"], fault, mutant.apply(launch["ptx"]), what))
     # What must be proven first, faults before other launches, then short texts, so that a part of a run covers many kernels.
     return sorted(todo, key=lambda one: (not required(one[1], one[2]), one[3] is None, len(one[4])))
 
@@ -131,10 +134,13 @@ def report(rows):
     if broken:
         accepted = [row for row in broken if row["result"] in PROVEN]
         rejected = sum(row["result"] in WRONG for row in broken)
-        print(f"{len(broken)} faults: {rejected} rejected, {len(accepted)} accepted, {len(broken) - rejected - len(accepted)} not decided")
-        for row in accepted:
-            print(f"accepted: {row['program']}: {row['kernel']}: {row['fault']['kind']} at line {row['fault']['line']} ({row['fault']['what']})")
-        bad += len(accepted)
+        unexplained = redundant.unexplained(accepted, redundant.reasons())
+        print(f"{len(broken)} faults: {rejected} rejected, {len(accepted) - len(unexplained)} redundant by {redundant.PATH.name}, "
+              f"{len(unexplained)} accepted without a reason, {len(broken) - rejected - len(accepted)} not decided")
+        for row in unexplained:
+            fault = row["fault"]
+            print(f"accepted: {row['program']}: {row['kernel']}: {fault['kind']} at line {fault['line']}: {fault.get('place', fault['what'])}")
+        bad += len(unexplained)
     return bad
 
 
@@ -144,10 +150,15 @@ def table(rows, out):
     for row in rows:
         reason = ": ".join((row["result"], *row["codes"]))
         groups.setdefault((row["program"], row["kernel"], row["fault"]["kind"] if "fault" in row else "", reason), []).append(row)
-    names = ("program", "kernel", "fault", "result")
-    out.write_text("".join(json.dumps(dict(zip(names, key), launches=len(mine), seconds=round(sum(row["seconds"] for row in mine), 1),
-                                           digests=sorted(row["digest"] for row in mine))) + "\n"
-                           for key, mine in sorted(groups.items())))
+    names, lines = ("program", "kernel", "fault", "result"), []
+    for key, mine in sorted(groups.items()):
+        mine = sorted(mine, key=lambda row: row["digest"])
+        line = dict(zip(names, key), launches=len(mine), seconds=round(sum(row["seconds"] for row in mine), 1),
+                    digests=[row["digest"] for row in mine])
+        if key[2] and mine[0]["result"] in PROVEN:
+            line["places"] = [row["fault"].get("place", "") for row in mine]
+        lines.append(json.dumps(line) + "\n")
+    out.write_text("".join(lines))
 
 
 def known_rows(path):
@@ -157,11 +168,11 @@ def known_rows(path):
         try:
             group = json.loads(line)
             result, *codes = group["result"].split(": ")
-            for digest in group["digests"]:
+            for digest, place in zip(group["digests"], group.get("places", [""] * len(group["digests"]))):
                 rows[digest] = dict(digest=digest, program=group["program"], kernel=group["kernel"], result=result, codes=codes,
                                     seconds=group["seconds"] / group["launches"])
                 if group["fault"]:
-                    rows[digest]["fault"] = dict(kind=group["fault"], line=int(digest.split(":")[1]) + 1, what="see the table")
+                    rows[digest]["fault"] = dict(kind=group["fault"], line=int(digest.split(":")[1]) + 1, what="see the table", place=place)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError):
             sys.exit(f"{path}:{number}: not a line of a table that verify_ptx.py --table wrote; name another file with --known")
     return rows
@@ -198,14 +209,17 @@ def main():
         return 1 if report(list(rows.values())) else 0
     sentryward.install()
     options.results.parent.mkdir(parents=True, exist_ok=True)
-    found = launches(options.folder, options.only)
+    found, broken, start = launches(options.folder, options.only), {}, time.time()
     try:
-        run(work(found, rows, options.faults), rows, options.results, options.timeout, options.minutes)
+        while todo := work(found, rows, broken := for_faults(found, rows, options.folder) if options.faults else {}):
+            left = options.minutes - (time.time() - start) / 60
+            if options.minutes and left <= 0:
+                break
+            run(todo, rows, options.results, options.timeout, options.minutes and left)
     except KeyboardInterrupt:
         print("interrupted; the same command continues", file=sys.stderr)
         return 130
-    broken = for_faults(found, rows)
-    mine = [row for row in rows.values() if row["digest"].split(":")[0] in (broken if "fault" in row else found)]
+    mine = [row for row in rows.values() if row["digest"].split(":")[0] in (broken if "fault" in row else {**found, **broken})]
     if options.table:
         table(mine, options.table)
     return 1 if report(mine) else 0

@@ -10,7 +10,9 @@ import sys
 import pytest
 
 sys.path.append(str(pathlib.Path(__file__).parent))
+import redundant  # noqa: E402
 import sentryward  # noqa: E402
+import steps  # noqa: E402
 import verify_ptx  # noqa: E402
 
 PTX = """.visible .entry scale(
@@ -29,7 +31,7 @@ PTX = """.visible .entry scale(
 }
 """
 LAUNCH = dict(ptx=PTX, kernel="scale", grid=(5,), block=(64,), shared=256, values=[4096, -1, 0x1ffff], ranges=[("X", 4000, 200, 0)],
-              contents=[bytes(200)])
+              contents=[bytes(200)], places={9: "x = tl.load(X) | st.shared | ld.shared"})
 
 
 def row(result, kernel="scale", program="lists", seconds=1, **more):
@@ -92,39 +94,102 @@ def test_reads_answers(tmp_path, monkeypatch, answer, wanted):
 
 def test_a_row_is_verified_once_and_faults_follow_what_is_proven():
     found = {"d": ("lists", LAUNCH, sentryward.description(LAUNCH))}
-    assert [one[0] for one in verify_ptx.work(found, {}, True)] == ["d"]
-    assert verify_ptx.work(found, {"d": row("race_free")}, False) == []
-    assert verify_ptx.work(found, {"d": row("unsupported")}, True) == []
-    [(name, _, _, fault, ptx, _)] = verify_ptx.work(found, {"d": row("race_free")}, True)
-    assert fault == dict(kind="barrier dropped", line=10, what="bar.sync") and "bar.sync" not in ptx
-    assert verify_ptx.work(found, {"d": row("race_free"), name: row("potential_race")}, True) == []
+    assert [one[0] for one in verify_ptx.work(found, {}, found)] == ["d"]
+    assert verify_ptx.work(found, {"d": row("race_free")}, {}) == []
+    assert verify_ptx.work(found, {"d": row("unsupported")}, found) == []
+    [(name, _, _, fault, ptx, _)] = verify_ptx.work(found, {"d": row("race_free")}, found)
+    assert fault == dict(kind="barrier dropped", line=10, what="bar.sync", place=LAUNCH["places"][9]) and "bar.sync" not in ptx
+    assert verify_ptx.work(found, {"d": row("race_free"), name: row("potential_race")}, found) == []
 
 
 def test_what_must_be_proven_comes_first():
     found = {"short": ("lists", LAUNCH, {}), "required": ("forward", dict(LAUNCH, kernel="dense_fwd", ptx=PTX + PTX), {})}
-    assert [one[0] for one in verify_ptx.work(found, {}, False)] == ["required", "short"]
+    assert [one[0] for one in verify_ptx.work(found, {}, {})] == ["required", "short"]
 
 
 def test_faults_come_before_other_launches():
     found = {"d": ("lists", dict(LAUNCH), "a"), "e": ("lists", dict(LAUNCH, ptx=".visible"), "b")}
-    names = [one[0] for one in verify_ptx.work(found, {"d": row("race_free")}, True)]
+    names = [one[0] for one in verify_ptx.work(found, {"d": row("race_free")}, {"d": found["d"]})]
     assert len(names) == 2 and names[0].startswith("d:") and names[1] == "e"
 
 
-@pytest.mark.parametrize("seconds, chosen", [((3, 2), "d"), ((2, 3), "e"), ((21, 2), "e"), ((30, 21), "e"), ((20, 2), "d")])
-def test_faults_of_the_launch_with_the_most_work(seconds, chosen):
-    """Up to 20 seconds: launches that the verifier proves at once have no work, and each fault repeats the time."""
-    found = {digest: ("lists", LAUNCH, sentryward.description(LAUNCH)) for digest in "de"}
-    [(name, *_)] = verify_ptx.work(found, {digest: row("race_free", seconds=time) for digest, time in zip("de", seconds)}, True)
-    assert name.startswith(chosen + ":")
+def chosen_of(tmp_path, monkeypatch, scores, rows):
+    """The launch for faults of those named by the digests, with their scores and first programs."""
+    ptx = PTX.replace("\tst.shared", "\tmov.u32 \t%r7, %ctaid.x;\n\tst.shared")
+    found = {digest: ("lists", dict(LAUNCH, ptx=ptx, name=digest), dict(of=digest)) for digest in scores}
+    monkeypatch.setattr(steps, "busiest", lambda launch: scores[launch["name"]])
+    return verify_ptx.for_faults(found, rows, tmp_path)
 
 
-def test_faults_stay_with_their_launch():
-    """The seconds of a table are means, so a later run may find another launch the longest."""
-    found = {digest: ("lists", LAUNCH, sentryward.description(LAUNCH)) for digest in "de"}
-    rows = {digest: row("race_free", seconds=time) for digest, time in (("d", 9), ("e", 2))}
-    assert verify_ptx.for_faults(found, rows) == {"d"}
-    assert verify_ptx.for_faults(found, rows | {"e:9:barrier dropped": row("potential_race")}) == {"e"}
+def test_faults_of_the_launch_whose_programs_take_the_most_steps(tmp_path, monkeypatch):
+    """Not of one that was verified slowly, and from the program on that takes the steps."""
+    scores = dict(d=(3, [0, 0, 0]), e=(8, [3, 0, 0]), f=(9, [0, 0, 0]))
+    rows = {digest: row("race_free", seconds=seconds) for digest, seconds in dict(d=2, e=1, f=verify_ptx.MOST + 1).items()}
+    [(name, (_, launch, what))] = chosen_of(tmp_path, monkeypatch, scores, rows).items()
+    assert what == dict(of="e") and "%r7, %ctaid.x; add.u32 %r7, %r7, 3;" in launch["ptx"]
+    assert verify_ptx.digest_of(launch, what) == name
+    # These programs cannot be verified: the next launch.
+    [(_, (_, _, what))] = chosen_of(tmp_path, monkeypatch, scores, {**rows, name: row("timeout")}).items()
+    assert what == dict(of="d")
+
+
+def test_the_programs_that_are_verified_execute_most():
+    """Two on each axis, which together execute most: lines 3 and 5 are in branches of different programs."""
+    counts = {(x, 0, 0): {3: 1} if x < 3 else {5: 1} for x in range(6)}
+    assert steps.best_window((6,), counts) == (2, [2, 0, 0])
+    assert steps.best_window((6,), {**counts, (5, 0, 0): {5: 9}}) == (steps.ENOUGH, [4, 0, 0])
+    assert steps.best_window((1,), {(0, 0, 0): {3: 2}}) == (2, [0, 0, 0])
+
+
+@pytest.mark.parametrize("grid, program, first", [((5,), [0, 0, 0], [0, 0, 0]), ((5, 2), [3, 1, 0], [3, 0, 0]), ((5,), [4, 0, 0], [3, 0, 0]),
+                                                  ((1, 7), [0, 6, 0], [0, 5, 0])])
+def test_the_verified_programs_are_in_the_grid(grid, program, first):
+    assert steps.first_program(grid, program) == first
+
+
+LOCATED = PTX.replace("\tst.shared", "\t.loc\t1 12 7\n\tst.shared").replace(
+    "b32 \t[%r2], %r1;\n", "b32 \t[%r2], %r1;\n\t.loc\t2 0 0, function_name $L__info_string0, inlined_at 1 12 3\n")
+LOCATED += '\t.file\t1 "softmax.py"\n\t.file\t2 "no_such_file.py"\n'
+
+
+def test_a_place_is_a_source_line_and_the_neighbours():
+    line = (redundant.ROOT / "kernels" / "tutorials" / "softmax.py").read_text().splitlines()[11].strip()
+    assert redundant.places(LOCATED) == {9: f"{line} | st.shared | ld.shared"}
+    # Registers and the lines of the text do not matter.
+    moved = LOCATED.replace("%r1", "%r77").replace("{\n", "{\n\tadd.u32 \t%r8, %r8, 1;\n")
+    assert list(redundant.places(moved).values()) == list(redundant.places(LOCATED).values())
+
+
+def accepted(number, place="a | b | c", digest="d", kernel="scale"):
+    fault = dict(kind="barrier dropped", line=number, what="bar.sync", place=place)
+    return dict(row("race_free", kernel, fault=fault), digest=f"{digest}:{number}:barrier dropped")
+
+
+def test_an_accepted_fault_needs_a_reason(tmp_path):
+    path = tmp_path / "redundant.jsonl"
+    path.write_text(json.dumps(dict(kernel="scale", fault="barrier dropped", place="a | b | c", reason="no other thread reads it")) + "\n")
+    allowed = redundant.reasons(path)
+    assert redundant.unexplained([accepted(1), accepted(1, digest="e")], allowed) == []
+    for other in (accepted(1, "a | b | d"), accepted(1, kernel="rope")):
+        assert redundant.unexplained([accepted(1), other], allowed) == [other]
+    # Two instructions of a text have the place of one that was examined.
+    assert len(redundant.unexplained([accepted(1), accepted(2)], allowed)) == 2
+    path.write_text(json.dumps(dict(kernel="scale", fault="barrier dropped", place="a | b | c")) + "\n")
+    with pytest.raises(ValueError, match="redundant.jsonl:1: no reason"):
+        redundant.reasons(path)
+
+
+def test_reasons_are_of_lines_that_the_kernels_have():
+    """A line that has changed is examined again."""
+    lines = {redundant.without_comment(line) for path in (redundant.ROOT / "kernels").rglob("*.py") for line in path.read_text().splitlines()}
+    assert {place.split(" | ")[0] for _, _, place in redundant.reasons()} <= lines
+
+
+def test_a_reason_makes_the_report_pass(monkeypatch, capsys):
+    monkeypatch.setattr(redundant, "reasons", lambda: {("scale", "barrier dropped", "a | b | c"): 1})
+    assert verify_ptx.report([accepted(1)]) == 0
+    assert verify_ptx.report([accepted(1), accepted(4, "x | y | z")]) == 1
+    assert "accepted: lists: scale: barrier dropped at line 4: x | y | z" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("rows, bad", [
@@ -155,13 +220,13 @@ def test_the_table_counts_results(tmp_path):
 def test_a_run_continues_from_a_table(tmp_path):
     found = {digest: ("lists", LAUNCH, sentryward.description(LAUNCH)) for digest in "de"}
     rows = {"d": dict(row("race_free"), digest="d"), "e": dict(row("unsupported"), digest="e", codes=["branch: data"])}
-    [(name, _, _, fault, *_)] = verify_ptx.work(found, rows, True)
-    rows[name] = dict(row("potential_race", fault=fault), digest=name)
+    [(name, _, _, fault, *_)] = verify_ptx.work(found, rows, {"d": found["d"]})
+    rows[name] = dict(row("race_free", fault=fault), digest=name)
     verify_ptx.table(rows.values(), tmp_path / "table.jsonl")
     known = verify_ptx.known_rows(tmp_path / "table.jsonl")
-    assert verify_ptx.work(found, known, True) == [] and verify_ptx.report(list(known.values())) == 0
-    assert known[name]["fault"]["line"] == fault["line"]
-    assert len(verify_ptx.work({"new": found["d"]}, known, False)) == 1
+    assert verify_ptx.work(found, known, {"d": found["d"]}) == [] and verify_ptx.report(list(known.values())) == 1
+    assert known[name]["fault"]["line"] == fault["line"] and known[name]["fault"]["place"] == fault["place"]
+    assert len(verify_ptx.work({"new": found["d"]}, known, {})) == 1
     assert verify_ptx.known_rows(tmp_path / "missing.jsonl") == {}
     # The seconds of a line are those of all its launches; each gets the mean.
     verify_ptx.table([dict(row("race_free", seconds=number), digest=str(number)) for number in (2, 4)], tmp_path / "two.jsonl")
