@@ -7,7 +7,6 @@
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <optional>
 
@@ -27,8 +26,8 @@ using Bounds = std::optional<Interval>;
 // Larger offsets are treated as unknown, so that no sum of two overflows.
 constexpr int64_t kMostOffset = int64_t(1) << 30;
 
-// Returns the elements of `value`, or the pointers in it, as if each element of
-// the operand occurred in the result: no operation here computes new values.
+// Returns the operand of an operation that only moves or repeats its elements;
+// null for other operations.
 Value movedFrom(Operation *op) {
   if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp,
           tile::ReshapeOp, tile::ConvertLayoutOp, arith::ExtSIOp>(op))

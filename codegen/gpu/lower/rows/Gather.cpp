@@ -66,6 +66,13 @@ static void expectSame(Emitter &e, Operation *op, Value x, Value y) {
                   "this is a defect of tessera; please report it");
 }
 
+// Returns an index as i32. Users take it modulo the size of the axis.
+static llvm::Value *asIndex(Emitter &e, llvm::Value *at) {
+  return at->getType()->isIntegerTy(1)
+             ? e.b.CreateZExt(at, e.b.getInt32Ty())
+             : e.b.CreateSExtOrTrunc(at, e.b.getInt32Ty());
+}
+
 // Reads each element from the lane of its row that holds it.
 static void gatherByShuffles(Emitter &e, tile::GatherOp op,
                              llvm::ArrayRef<int> lanes) {
@@ -76,9 +83,7 @@ static void gatherByShuffles(Emitter &e, tile::GatherOp op,
   Registers registers;
   for (auto [value, at] :
        llvm::zip_equal(e.get(op.getSrc()), e.get(op.getIndices()))) {
-    llvm::Value *along = at->getType()->isIntegerTy(1)
-                             ? e.b.CreateZExt(at, e.b.getInt32Ty())
-                             : e.b.CreateSExtOrTrunc(at, e.b.getInt32Ty());
+    llvm::Value *along = asIndex(e, at);
     llvm::Value *lane = row;
     for (auto [bit, to] : llvm::enumerate(lanes)) {
       llvm::Value *one = e.b.CreateAnd(along, e.i32(int64_t(1) << bit));
@@ -113,9 +118,7 @@ static void emitGather(Emitter &e, tile::GatherOp op) {
     llvm::Value *row =
         e.b.CreateXor(thread, e.i32(int64_t(rowPart(result, axis, word))));
     // An index outside of the axis is taken modulo its size, a power of two.
-    llvm::Value *along = at->getType()->isIntegerTy(1)
-                             ? e.b.CreateZExt(at, e.b.getInt32Ty())
-                             : e.b.CreateSExtOrTrunc(at, e.b.getInt32Ty());
+    llvm::Value *along = asIndex(e, at);
     along = e.b.CreateAnd(along, uint64_t(size - 1));
     registers.push_back(
         array.load(array.address(joinWord(e, source, axis, along, row))));
