@@ -59,6 +59,32 @@ def test_equals_the_stock_interpreter(case, monkeypatch):
         assert not got.isnan().any() and torch.equal(got, want)
 
 
+def types():
+    """What block types and tensors of several shapes and dtypes consist of, and what an invalid shape raises."""
+    from triton.runtime import interpreter
+    found = []
+    for element in (tl.int1, tl.bfloat16, tl.float8e5, tl.int64, tl.pointer_type(tl.float32)):
+        for shape in ([1], [8], [1, 8], [8, 1], [4, 2, 16], tl.tuple([4, 8]), [tl.constexpr(8)], [8]):
+            block = tl.block_type(element, shape)
+            value = tl.core.tensor(None, block)
+            found.append((block.name, block.numel, block.element_ty, list(block.shape), [(size.value, size.type) for size in value.shape],
+                          value.numel.value, value.type is block, value.dtype, interpreter._get_np_dtype(block)))
+        number = tl.core.tensor(None, element)
+        found.append((list(number.shape), number.numel.value, number.dtype, interpreter._get_np_dtype(element)))
+    for shape, error in (([], TypeError), ([3], ValueError), ([8.0], TypeError), ([2**21], ValueError), ((8,), AssertionError)):
+        with pytest.raises(error) as caught:
+            tl.block_type(tl.int32, shape)
+        found.append(str(caught.value))
+    return found
+
+
+def test_types_equal_the_stock_interpreters(monkeypatch):
+    quick = types()
+    for owner, name, function in quick_interpreter.stock:
+        monkeypatch.setattr(owner, name, function)
+    assert quick == types()
+
+
 @triton.jit
 def multiply(A, B, O, M: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
     row, inner, column = tl.arange(0, M), tl.arange(0, K), tl.arange(0, N)
