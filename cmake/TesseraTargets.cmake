@@ -1,7 +1,7 @@
 # cmake/TesseraTargets.cmake - the one way targets are made.
 #
-#   tessera_library(NAME [SHARED] [EXPORTED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
-#   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
+#   tessera_library(NAME [SHARED] [EXPORTED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE] [COLD])
+#   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE] [COLD])
 #   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH] [OWN_FLAGS] [SEPARATE])
 #   tessera_pytest(NAME FILE [SELECT ...] [LABELS ...] [TIMEOUT SECONDS] [ENVIRONMENT ...])
 #
@@ -14,6 +14,9 @@
 # program or a test are one translation unit (unless TESSERA_UNITY is off or the target is
 # SEPARATE or in TESSERA_ALONE): names in anonymous namespaces are unique within a target, and none
 # of its sources has a using-directive for llvm.
+#
+# COLD: the target has no loop that takes time, so -O1, which compiles its sources in
+# two thirds of the time, is enough.
 #
 # The objects of an EXPORTED library are also linked into libtessera.so, which
 # shows some of its symbols (library/libtessera.map.in).
@@ -118,6 +121,13 @@ macro(_tessera_finish target)
   endif()
 endmacro()
 
+# -O1 follows the build type's -O2 on the command line, so it counts.
+macro(_tessera_cold target)
+  if(arg_COLD AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endmacro()
+
 macro(_tessera_unity target)
   if(TESSERA_UNITY AND NOT arg_SEPARATE AND NOT "${target}" IN_LIST TESSERA_ALONE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -125,7 +135,7 @@ macro(_tessera_unity target)
 endmacro()
 
 function(tessera_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;EXPORTED;MLIR;TORCH;SEPARATE" "" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;EXPORTED;MLIR;TORCH;SEPARATE;COLD" "" "SRCS;DEPS")
   set(kind STATIC)
   if(arg_SHARED)
     set(kind SHARED)
@@ -133,6 +143,7 @@ function(tessera_library name)
   add_library(${name} ${kind} ${arg_SRCS})
   _tessera_unity(${name})
   _tessera_finish(${name})
+  _tessera_cold(${name})
   if(arg_SHARED)
     # What comes from archives is its own: a program may have the same.
     target_link_options(${name} PRIVATE LINKER:--exclude-libs,ALL)
@@ -144,10 +155,11 @@ function(tessera_library name)
 endfunction()
 
 function(tessera_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;SEPARATE" "" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;SEPARATE;COLD" "" "SRCS;DEPS")
   add_executable(${name} ${arg_SRCS})
   _tessera_unity(${name})
   _tessera_finish(${name})
+  _tessera_cold(${name})
 endfunction()
 
 function(tessera_test name)

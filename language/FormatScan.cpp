@@ -20,7 +20,7 @@ namespace {
 
 constexpr unsigned maxNesting = 20;
 
-bool isWordPart(char c) {
+bool isNamePart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
 }
@@ -134,7 +134,7 @@ private:
       } else if (open && (c == ')' || c == ']' || c == '}'))
         --open;
       ++pos;
-      if (!isWordPart(c))
+      if (!isNamePart(c))
         word = pos;
     }
     return false;

@@ -43,7 +43,7 @@ const TypeEntry &entryOf(Type type) {
   return TypeEntries[static_cast<unsigned>(type)];
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
+std::vector<std::string_view> splitParts(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   while (true) {
     size_t end = text.find(at);
@@ -57,7 +57,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 std::vector<SuffixGroup> suffixPattern(std::string_view text) {
   std::vector<SuffixGroup> groups;
-  for (std::string_view part : split(text, ' ')) {
+  for (std::string_view part : splitParts(text, ' ')) {
     SuffixGroup group;
     if (part.substr(0, 2) == "T:") {
       group.isType = true;
@@ -67,7 +67,7 @@ std::vector<SuffixGroup> suffixPattern(std::string_view text) {
       group.optional = true;
       part.remove_suffix(1);
     }
-    group.alternatives = split(part, '|');
+    group.alternatives = splitParts(part, '|');
     groups.push_back(std::move(group));
   }
   return groups;
@@ -151,7 +151,7 @@ struct Table {
     auto add = [&](const char *mnemonic, const char *suffix,
                    const char *operands, Sem sem, Class kind) {
       InstructionRow row{mnemonic, suffixPattern(suffix), {}, sem, kind};
-      for (std::string_view part : split(operands, ' '))
+      for (std::string_view part : splitParts(operands, ' '))
         row.operands.push_back(operandRule(part));
       rows.push_back(std::move(row));
     };
@@ -235,7 +235,7 @@ const std::vector<InstructionRow> &instructionTable() { return table().rows; }
 
 bool matchInstruction(std::string_view opcode, unsigned operands, Match &match,
                       std::string &hint) {
-  std::vector<std::string_view> parts = split(opcode, '.');
+  std::vector<std::string_view> parts = splitParts(opcode, '.');
   auto rows = table().byMnemonic.find(parts.empty() ? "" : parts[0]);
   if (rows == table().byMnemonic.end()) {
     std::string near = nearestName(std::string(parts.empty() ? "" : parts[0]),

@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-Words split(std::string_view text, char separator) {
+Words splitAll(std::string_view text, char separator) {
   Words words;
   while (true) {
     const size_t end = text.find(separator);
@@ -76,13 +76,14 @@ constexpr Rule rules[] = {
 
 bool applies(const Rule &rule, std::string_view mnemonic,
              const Words &suffixes) {
-  if (rule.mnemonics != "*" && !isListed(split(rule.mnemonics, '|'), mnemonic))
+  if (rule.mnemonics != "*" &&
+      !isListed(splitAll(rule.mnemonics, '|'), mnemonic))
     return false;
   if (rule.suffixes.empty())
     return true;
-  const Words groups = split(rule.suffixes, ' ');
+  const Words groups = splitAll(rule.suffixes, ' ');
   return std::all_of(groups.begin(), groups.end(), [&](std::string_view group) {
-    const Words alternatives = split(group, '|');
+    const Words alternatives = splitAll(group, '|');
     return std::any_of(
         alternatives.begin(), alternatives.end(),
         [&](std::string_view word) { return isListed(suffixes, word); });
@@ -92,7 +93,7 @@ bool applies(const Rule &rule, std::string_view mnemonic,
 } // namespace
 
 uint32_t requiredCapability(std::string_view opcode) {
-  Words suffixes = split(opcode, '.');
+  Words suffixes = splitAll(opcode, '.');
   const std::string_view mnemonic = suffixes.front();
   suffixes.erase(suffixes.begin());
   uint32_t capability = 0;
