@@ -523,6 +523,8 @@ ExprPtr Parser::parseParenthesis() {
   if (first->is<Starred>())
     fail(DiagnosticId::SyntaxError, first->range, "`*` outside of a tuple",
          "write (*x,) for a tuple");
+  if (auto *operation = first->as<BinOp>())
+    operation->parenthesized = true;
   return first;
 }
 

@@ -122,6 +122,9 @@ struct BinOp : ExprNode<ExprKind::BinOp> {
   using ExprNode::ExprNode;
   BinaryOp op = BinaryOp::Add;
   ExprPtr left, right;
+  /// True if the source has parentheses around the operation, which `range`
+  /// leaves out.
+  bool parenthesized = false;
 };
 
 struct UnaryOpExpr : ExprNode<ExprKind::UnaryOp> {

@@ -18,7 +18,6 @@ bool isLanguageGap(DiagnosticId id) {
   case DiagnosticId::InvalidConstant:
   case DiagnosticId::UnknownConstant:
   case DiagnosticId::ImportFailed:
-  case DiagnosticId::ChainedComparison:
   case DiagnosticId::NotSupported:
   case DiagnosticId::UnknownAttribute:
   case DiagnosticId::UnknownKeyword:

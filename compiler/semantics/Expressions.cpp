@@ -135,52 +135,42 @@ Value Lowering::compareTwo(language::CompareOp op, const Value &a,
   return emit.compare(op, a, b);
 }
 
-// Returns "(a < b) & (b < c)" for a < b < c.
-static std::string chainInPairs(const language::Compare &expr) {
-  std::string text;
-  const language::Expr *left = expr.left.get();
-  for (size_t i = 0; i < expr.ops.size(); ++i) {
-    const language::Expr *right = expr.comparators[i].get();
-    text += (i ? " & (" : "(") + quote(left->range, "a") + " " +
-            spelling(expr.ops[i]) + " " + quote(right->range, "b") + ")";
-    left = right;
-  }
-  return text;
-}
-
-// Returns a hint for `a < n & b > m`, which Python reads as the chain a < (n &
-// b) > m.
-static std::string chainHint(const language::Compare &expr) {
+// Returns the hint for `a < n & b > m`, which Python reads as a < (n & b) > m;
+// "" for a chain whose operands have no `&` or `|` outside of parentheses.
+static std::string precedenceHint(const language::Compare &expr) {
   const auto *middle = expr.comparators.size() == 2
                            ? expr.comparators[0]->as<language::BinOp>()
                            : nullptr;
-  if (middle && (middle->op == BinaryOp::And || middle->op == BinaryOp::Or)) {
-    auto side = [](const language::ExprPtr &side) {
-      return quote(side->range, "...");
-    };
-    return std::string("`") + spelling(middle->op) +
-           "` binds tighter than a comparison; write (" + side(expr.left) +
-           " " + spelling(expr.ops[0]) + " " + side(middle->left) + ") " +
-           spelling(middle->op) + " (" + side(middle->right) + " " +
-           spelling(expr.ops[1]) + " " + side(expr.comparators[1]) + ")";
-  }
-  return "compare pair by pair and join with &: " + chainInPairs(expr);
+  if (!middle || middle->parenthesized ||
+      (middle->op != BinaryOp::And && middle->op != BinaryOp::Or))
+    return "";
+  auto side = [](const language::ExprPtr &side) {
+    return quote(side->range, "...");
+  };
+  return std::string("`") + spelling(middle->op) +
+         "` binds tighter than a comparison; write (" + side(expr.left) + " " +
+         spelling(expr.ops[0]) + " " + side(middle->left) + ") " +
+         spelling(middle->op) + " (" + side(middle->right) + " " +
+         spelling(expr.ops[1]) + " " + side(expr.comparators[1]) + ")";
 }
 
-// Lowers a comparison. A chain a < b < c of scalars is a < b and b < c.
+// Lowers a comparison. A chain a < b < c is a < b and b < c, element by element
+// for blocks. The usual reason for `at < n & at > 4` is a missing pair of
+// parentheses, so such a chain of blocks is an error.
 Value Lowering::compare(const language::Compare &expr) {
+  const auto isBlock = [](const Value &value) {
+    return value.isDynamic() &&
+           (!value.tensor() || value.tensor()->type.isBlock());
+  };
+  const std::string hint = precedenceHint(expr);
   Value left = evaluate(*expr.left);
   Value result;
   std::optional<Tensor> combined;
   for (size_t i = 0; i < expr.ops.size(); ++i) {
     Value right = evaluate(*expr.comparators[i]);
-    const auto isBlock = [](const Value &value) {
-      return value.isDynamic() &&
-             (!value.tensor() || value.tensor()->type.isBlock());
-    };
-    if (expr.ops.size() > 1 && (isBlock(left) || isBlock(right)))
+    if (!hint.empty() && (isBlock(left) || isBlock(right)))
       fail(DiagnosticId::ChainedComparison, expr.range,
-           "chained comparisons of blocks are not supported", chainHint(expr));
+           "this chain of comparisons compares the result of `&` or `|`", hint);
     result = compareTwo(expr.ops[i], left, right);
     if (expr.ops.size() == 1)
       return result;

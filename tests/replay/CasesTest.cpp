@@ -319,7 +319,6 @@ TEST(Cases, TroubleIsTold) {
            counted);
   makeCase(at / "type", "    tl.store(OUT + i, i.to(tl.float8e4b15))\n",
            counted);
-  makeCase(at / "chained", "    tl.store(OUT + i, 0 < i < 3)\n", counted);
   makeCase(at / "constant", "    tl.store(OUT + i, i + UNREAD)\n", counted);
   writeFile(at / "constant" / "kernel.py",
             readFile(at / "constant" / "kernel.py") +
@@ -334,9 +333,8 @@ TEST(Cases, TroubleIsTold) {
   EXPECT_EQ(statusOf(replayed, "good"), "ok");
   for (const char *name : {"wrong", "endless", "missing", "parameter"})
     EXPECT_EQ(statusOf(replayed, name), "error") << replayed.output;
-  for (const char *name :
-       {"fp8", "function", "method", "keyword", "python", "statement", "asm",
-        "type", "class", "chained", "constant"})
+  for (const char *name : {"fp8", "function", "method", "keyword", "python",
+                           "statement", "asm", "type", "class", "constant"})
     EXPECT_EQ(statusOf(replayed, name), "unsupported") << name << "\n"
                                                        << replayed.output;
   for (const char *part :

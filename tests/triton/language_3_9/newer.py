@@ -82,3 +82,15 @@ def ex_clamp(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     r = tl.arange(0, N)
     tl.store(IOUT + r, tl.clamp(tl.load(I + r), r * 4, 500 + n))
     tl.store(IOUT + N + tl.program_id(0), 1 if 0 <= tl.program_id(0) < 2 <= n else 5)
+
+
+@triton.jit
+def ex_chain(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """chains of comparisons of blocks, also of several shapes and with parentheses"""
+    r = tl.arange(0, N)
+    x, y = tl.load(X + r), tl.load(Y + r)
+    tl.store(OUT + r, x, mask=3 <= r < n)
+    tl.store(OUT + N + r, tl.where(x < y < 0.5 != x, x, y))
+    square = r[:, None] < tl.program_id(0) + 20 <= r[None, :] < n
+    tl.store(IOUT + tl.program_id(0) * N + r, tl.sum(square.to(tl.int32), 0))
+    tl.store(IOUT + 2 * N + r, (8 < (r & 31) <= 20).to(tl.int32) + 2 * (N > 16 < r < 16 * N))
