@@ -277,6 +277,30 @@ def test_later_names():
         check("addresses", same_bits(addresses, want))
 
 
+@pytest.mark.parametrize("precision, parts, limit", (("bf16x3", 2, 2.0**-14), ("bf16x6", 3, 2.0**-20)))
+def test_dot_of_parts(precision, parts, limit):
+    """Products of two or three bf16 parts of fp32 numbers: an error relative to the sum of sizes, far below bf16's 2^-8."""
+    g, n = torch.Generator().manual_seed(9), 32
+    x, y, z = (torch.randn(n, n, generator=g) for _ in range(3))
+    out = torch.zeros(n, n)
+
+    def run():
+        torch.ops.tessera.launch(FILE, "k_dot_parts", [x, y, z, out], [], [1], f'N={n},PRECISION="{precision}"')
+
+    run()
+    size = x.abs().double() @ y.abs().double() + z.abs().double()
+    error = ((out - (z.double() + x.double() @ y.double())).abs() / size).max().item()
+    check(precision, None if error < limit else f"{error}")
+    if os.environ.get("TESSERA_DEVICE", "cpu") != "cpu":
+        check(f"{precision} has {parts} parts", None if error > limit * 2.0**-6 else f"{error}")
+    x[3, 5], y[5, 4] = inf, 2.0                    # the rest of an infinity is NaN
+    x[7, 7], y[9, 9] = nan, -inf
+    run()
+    want = (z.double() + x.double() @ y.double()).float()
+    same = (out == want) | (out.isnan() & want.isnan()) | want.isfinite()
+    check(f"{precision} of infinities", None if same.all() else f"{out[~same]}, not {want[~same]}")
+
+
 def test_assembly(tmp_path):
     g, n = torch.Generator().manual_seed(9), 128
     x, out = torch.rand(n, generator=g) * 6 - 3, torch.zeros(n)

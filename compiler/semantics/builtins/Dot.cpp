@@ -8,7 +8,14 @@
 namespace tessera::semantics {
 namespace {
 
-tile::Precision precisionOf(BuiltinCall &call) {
+/// How a product of fp32 operands is computed: by one instruction's precision,
+/// or, with more than one part, as products of bf16 parts.
+struct Method {
+  tile::Precision precision;
+  int parts = 1;
+};
+
+Method methodOf(BuiltinCall &call) {
   std::string word = call.string(3);
   if (!call.isNone(3) && !call.isNone(4))
     call.fail(4, DiagnosticId::BadArgument,
@@ -18,14 +25,20 @@ tile::Precision precisionOf(BuiltinCall &call) {
   if (word.empty())
     word = call.emit.f32Precision;
   if (word == "ieee")
-    return tile::Precision::IEEE;
+    return {tile::Precision::IEEE};
   if (word == "tf32")
-    return tile::Precision::TF32;
+    return {tile::Precision::TF32};
   if (word == "tf32x3")
-    return tile::Precision::TF32x3;
+    return {tile::Precision::TF32x3};
+  // The cpu target computes every precision as IEEE.
+  const bool splits = call.emit.capability > 0;
+  if (word == "bf16x3")
+    return {tile::Precision::IEEE, splits ? 2 : 1};
+  if (word == "bf16x6")
+    return {tile::Precision::IEEE, splits ? 3 : 1};
   call.fail(3, DiagnosticId::BadArgument,
             "tl.dot: `input_precision` cannot be '" + word + "'",
-            "one of 'ieee' 'tf32' 'tf32x3'");
+            "one of 'ieee' 'tf32' 'tf32x3' 'bf16x3' 'bf16x6'");
 }
 
 // Returns the dtype of the accumulator, which is also the result's. Without
@@ -47,6 +60,50 @@ DType accumulatorOf(BuiltinCall &call, DType operand) {
   if (operand == DType::Fp16 && asked == DType::Fp16)
     return DType::Fp16;
   return DType::Fp32;
+}
+
+Tensor product(Emitter &emit, const Tensor &a, const Tensor &b,
+               const Tensor &acc, tile::Precision precision) {
+  return {tile::DotOp::create(emit.builder, emit.location(),
+                              acc.handle.getType(), a.handle, b.handle,
+                              acc.handle, precision, /*instruction=*/nullptr,
+                              /*reason=*/nullptr),
+          acc.type};
+}
+
+/// Returns `count` bf16 blocks whose sum is the fp32 block `x`, up to 2^-8 of
+/// the last one, the largest first.
+std::vector<Tensor> partsOf(Emitter &emit, const Tensor &x, int count) {
+  std::vector<Tensor> parts;
+  Tensor rest = x;
+  while (true) {
+    parts.push_back(emit.cast(rest, {DType::Bf16, false}));
+    if (int(parts.size()) == count)
+      return parts;
+    Tensor part = emit.cast(parts.back(), {DType::Fp32, false});
+    rest = *emit.binary(BinaryOp::Sub, rest, part).tensor();
+  }
+}
+
+/// Returns acc + a @ b for fp32 operands as products of their bf16 parts, the
+/// smallest first. Products of parts that are too small to matter are left out:
+/// part i of a times part j of b, where i + j >= count.
+Tensor productOfParts(Emitter &emit, const Tensor &a, const Tensor &b,
+                      const Tensor &acc, int count) {
+  const std::vector<Tensor> left = partsOf(emit, a, count);
+  const std::vector<Tensor> right = partsOf(emit, b, count);
+  Tensor sum = emit.floating(0.0, DType::Fp32, acc.type.shape);
+  for (int order = count - 1; order > 0; --order)
+    for (int i = order; i >= 0; --i)
+      sum = product(emit, left[size_t(i)], right[size_t(order - i)], sum,
+                    tile::Precision::IEEE);
+  // The rest of an infinity is NaN, and the first product is infinite without
+  // it.
+  Value isNumber = emit.compare(CompareOp::Eq, sum, sum);
+  sum = emit.select(*isNumber.tensor(), sum,
+                    emit.floating(0.0, DType::Fp32, acc.type.shape));
+  sum = product(emit, left[0], right[0], sum, tile::Precision::IEEE);
+  return *emit.binary(BinaryOp::Add, sum, acc).tensor();
 }
 
 Value emitDot(BuiltinCall &call) {
@@ -130,13 +187,10 @@ Value emitDot(BuiltinCall &call) {
                       "second operand");
     acc = emit.cast(acc, {inside, false});
   }
-  Tensor product{tile::DotOp::create(emit.builder, emit.location(),
-                                     acc.handle.getType(), a.handle, b.handle,
-                                     acc.handle, precisionOf(call),
-                                     /*instruction=*/nullptr,
-                                     /*reason=*/nullptr),
-                 acc.type};
-  return emit.cast(product, {dtype, false});
+  const Method method = methodOf(call);
+  if (method.parts > 1 && a.type.element == Element{DType::Fp32, false})
+    return productOfParts(emit, a, b, acc, method.parts);
+  return emit.cast(product(emit, a, b, acc, method.precision), {dtype, false});
 }
 
 } // namespace

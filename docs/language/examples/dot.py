@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrix product
 
-Operands share a type: a float, or int8. The accumulator is float32, float64 for float64, int32 for int8, float16 if `out_dtype` or `acc` is, with float16 operands. `input_precision` is "ieee", "tf32" or "tf32x3"; the default
+Operands share a type: a float, or int8. The accumulator is float32, float64 for float64, int32 for int8, float16 if `out_dtype` or `acc` is, with float16 operands. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6"; the default
 is that of the compilation; the cpu target computes all of them as IEEE. 8-bit floats of either kind are multiplied as float16. `dot_scaled` is not supported yet."""
 import triton
 import triton.language as tl

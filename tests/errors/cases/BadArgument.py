@@ -313,7 +313,7 @@ def product(a, b, out, M: tl.constexpr, N: tl.constexpr):
 # | kernel.py:12:22: error: tl.dot: `input_precision` cannot be 'fp32' [BadArgument]
 # |       c = tl.dot(p, q, input_precision="fp32")
 # |                        ^~~~~~~~~~~~~~~~~~~~~~
-# | HINT: one of 'ieee' 'tf32' 'tf32x3'
+# | HINT: one of 'ieee' 'tf32' 'tf32x3' 'bf16x3' 'bf16x6'
 
 # -----
 # program-axis - a fourth axis of the grid

@@ -324,3 +324,10 @@ def k_abs_fp8(X, O, N: tl.constexpr):
 def k_addresses(X, Y, O, N: tl.constexpr):
     i = tl.arange(0, N)
     tl.store(O + i, tl.where(i < 64, X + i, Y + i))
+
+
+@triton.jit
+def k_dot_parts(X, Y, Z, O, N: tl.constexpr, PRECISION: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i[:, None] * N + i[None, :]
+    tl.store(O + at, tl.dot(tl.load(X + at), tl.load(Y + at), acc=tl.load(Z + at), input_precision=PRECISION))
