@@ -31,8 +31,8 @@ TEST(Work, PairsAreThoseThatAreSeen) {
     for (const int64_t tokens : {1, 7, 64, 65, 300}) {
       double dense = 0, compressed = 0, selected = 0, window = 0;
       for (int64_t t = 0; t < tokens; ++t) {
-        // As many whole blocks as may be chosen, from the first on, and the
-        // token's own.
+        // Selects the token's own block and, from the first on, as many
+        // complete blocks as the limit allows.
         const int64_t own = t / nsa.selectionLength;
         for (int64_t key = 0; key <= t; ++key) {
           const int64_t block = key / nsa.selectionLength;

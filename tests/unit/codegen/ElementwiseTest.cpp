@@ -52,8 +52,8 @@ TEST_P(CpuElementwise, MaskedTail) {
   }
 }
 
-// y[i] = x[i] where x = y shifted: the whole tile is read before any of it is
-// written.
+// y[i] = x[i] where x is y, shifted: the kernel must read the complete tile
+// before it writes any element.
 TEST_P(CpuElementwise, OverlappingArguments) {
   TileKernel kernel(axpy, target());
   for (int shift : {-17, -1, 0, 1, 5}) {
@@ -230,9 +230,9 @@ func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>, %p: !tile.ptr<f32>) {
   }
 }
 
-// Every second element of rows is read by vectors, two tensors are written in
-// turns: each pair of neighbours trades places. What is behind the last pair is
-// not read: scratch memory is poisoned, and so is what follows.
+// Swaps each pair of neighbours: vectors read every second element of the rows,
+// and stores interleave two tensors. The kernel does not read past the last
+// pair: the scratch memory and the memory after it are poisoned.
 template <typename T>
 void checkPairs(const CpuTarget &target, const std::string &type) {
   TileKernel kernel(fill(R"(

@@ -152,7 +152,7 @@ TEST(ForwardWalk, BranchesHandOn) {
 }
 
 TEST(ForwardWalk, LoopsHandOn) {
-  // Through two carried values, which change places at once.
+  // Through two carried values, which are swapped in each iteration.
   EXPECT_EQ(traced(make("a", 1) + make("b", 2) +
                    "%r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a, "
                    "%y = %b) -> (i32, i32) : i32 {\n" +

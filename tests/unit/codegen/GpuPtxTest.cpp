@@ -151,7 +151,8 @@ TEST(GpuPtx, FusedOnlyWhereAllowed) {
   EXPECT_TRUE(has(apart, "mul.rn.f32")) << apart;
 }
 
-// One select for both parts of a condition; the simulator runs it elsewhere.
+// Both comparisons of a condition need only one select. A test of the simulator
+// executes the same code.
 TEST(GpuPtx, WholeConditions) {
   for (const char *type : {"float", "i32"}) {
     const bool real = std::string(type) == "float";
@@ -194,7 +195,7 @@ TEST(GpuPtx, EditedLlvm) {
   }
 }
 
-// A shell script in the place of ptxas.
+// Uses a shell script instead of ptxas.
 class FakePtxas : public testing::Test {
 protected:
   fs::path script(const std::string &text) {

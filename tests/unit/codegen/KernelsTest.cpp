@@ -1,4 +1,4 @@
-// tests/unit/codegen/KernelsTest.cpp - whole kernels on cpu.
+// tests/unit/codegen/KernelsTest.cpp - complete kernels on cpu.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/TextKernel.h"
@@ -147,8 +147,8 @@ TEST_P(CpuKernels, AttentionBf16) {
   EXPECT_EQ(error.first, -1);
 }
 
-// Carried values that trade places, a tensor index that grows unevenly, an if
-// that gives tensors, nested loops.
+// Carried values that are swapped, a tensor index that grows unevenly, an `if`
+// that yields tensors, nested loops.
 TEST_P(CpuKernels, CarriedTensors) {
   TileKernel kernel = textKernel(R"(
 @triton.jit

@@ -352,7 +352,7 @@ TEST_F(MathTest, RemainderOfDoublesIsExact) {
   for (int i = 0; i < 200000; ++i) {
     const int exponent = int(random() % 60);
     w.push_back(std::ldexp(uniform(random), int(random() % 200) - 100));
-    // Quotients below 2^53, and some that are whole numbers but for one bit.
+    // Quotients below 2^53; some differ from an integer by one bit.
     double p = std::ldexp(uniform(random), std::ilogb(w.back()) + exponent - 8);
     if (i % 3 == 0)
       p = std::nextafter(w.back() * double(random() % 1000),

@@ -66,7 +66,7 @@ TEST(PointerOrigins, WhatWasLoadedOrCastIsUnknown) {
             (Names{"?", "p?", "t"}));
 }
 
-// The pointers change places in every iteration.
+// The loop rotates its pointers in every iteration.
 TEST(PointerOrigins, LoopsAreFollowedToAFixpoint) {
   EXPECT_EQ(origins(R"(
     %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %p, %b = %q, %k = %p) -> (!tile.ptr<f32>, !tile.ptr<f32>, !tile.ptr<f32>) : i32 {

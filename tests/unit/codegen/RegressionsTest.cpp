@@ -27,9 +27,9 @@ uint16_t half(int value) {
                   ((magnitude << (10 - exponent)) & 0x3ff));
 }
 
-// LLVM turned the maximum of extended fp16 values into one of fp16 and called
-// fmaxf for it: "the generated code needs symbols that a kernel does not have".
-// Seed 219 of tests/differential.
+// LLVM combined the maximum of extended fp16 values into one of fp16 and called
+// fmaxf for it, which failed with "the generated code needs symbols that a
+// kernel does not have". Seed 219 of tests/differential found it.
 TEST_P(CpuRegressions, LargestOfHalvesCallsNoLibrary) {
   TileKernel kernel = textKernel(R"(
 @triton.jit

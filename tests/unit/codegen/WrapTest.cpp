@@ -16,8 +16,8 @@ protected:
   CpuTarget target() const { return testTargets()[GetParam()]; }
 };
 
-// 2^31 bytes in front of an address and behind it, of which only the pages at
-// both ends are there.
+// 2^31 bytes before an address and 2^31 after it, of which only the pages at
+// both ends are mapped.
 class TwoEnds {
 public:
   TwoEnds() {

@@ -128,8 +128,8 @@ def few_rows(A, B, C):
 TEST(CompileGpu, SameRequestSameText) {
   const std::string first = compile(gpuRequest()).stages["ptx"];
   ASSERT_TRUE(has(first, ".entry scaled_exp"));
-  // What other stages are asked for, where the file lies, which thread it is
-  // and what it compiled before do not show.
+  // The PTX does not depend on the other requested stages, the file's folder,
+  // the thread, or what the thread compiled before.
   EXPECT_EQ(compile(gpuRequest({"tile", "layout", "llvm"})).stages["ptx"],
             first);
   CompileRequest moved = gpuRequest();
@@ -269,14 +269,14 @@ TEST(CompileGpu, EditedStages) {
   CompileRequest request = gpuRequest({"layout", "llvm", "tile"});
   const CompileResult plain = compile(request);
   ASSERT_TRUE(plain.ok) << plain.rendered;
-  // What each stage says again gives the same code.
+  // The unchanged text of each stage gives the same code.
   for (const char *stage : {"tile", "layout", "llvm", "ptx"}) {
     CompileRequest same = gpuRequest();
     same.overrides = {{stage, stage, plain.stages.at(stage)}};
     const CompileResult again = compile(same);
     ASSERT_TRUE(again.ok) << stage << "\n" << again.rendered;
     EXPECT_EQ(again.meta.edited, std::vector<std::string>{stage});
-    // An MLIR stage was printed without places of the kernel.
+    // An MLIR stage was printed without locations in the kernel.
     if (stage[0] == 'p' || stage[1] == 'l') {
       EXPECT_EQ(again.stages.at("ptx"), plain.stages.at("ptx")) << stage;
     }
@@ -290,7 +290,7 @@ TEST(CompileGpu, EditedStages) {
   EXPECT_TRUE(has(compile(request).rendered, "03-llvm.ll:1:"));
 }
 
-// Places and barriers are those of the text as it was edited.
+// Locations and barriers are those of the edited text.
 TEST(CompileGpu, AnEditedLayoutGetsItsPlacesAnew) {
   CompileRequest request = requestWithLine("x += tl.sum(x, 0)");
   request.target = "sm_80";
@@ -422,8 +422,8 @@ TEST_F(WithPtxas, EditedPtxThatIsWrong) {
   EXPECT_TRUE(has(result.rendered, "06-kernel.ptx:3")) << result.rendered;
 }
 
-// Which ptxas there is, and whether there is one, does not show in the PTX: how
-// many blocks it was asked for stands in the metadata.
+// The PTX does not depend on the version of ptxas or on whether it is
+// installed. The metadata records for how many blocks it was asked.
 TEST(CompileGpu, PtxIsTheSameWithAndWithoutPtxas) {
   TemporaryFolder folder;
   const auto path = folder.path() / "ptxas";

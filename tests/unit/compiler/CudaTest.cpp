@@ -1,4 +1,4 @@
-// tests/unit/compiler/CudaTest.cpp - CUDA C++ through NVRTC: code, places,
+// tests/unit/compiler/CudaTest.cpp - CUDA C++ through NVRTC: code, locations,
 // errors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

@@ -98,9 +98,9 @@ TEST_F(WorkerTest, LivesOnAfterErrors) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ // which leaves the memory unlimited
-// What a runaway compilation needs is refused by the system, and said. Which
-// allocation is the first to be refused differs from process to process; some
-// are of MLIR, which does not look at what malloc gives.
+// The system refuses memory to a runaway compilation, and the error reports it.
+// Which allocation fails first differs from process to process; some are
+// MLIR's, which does not check the result of malloc.
 TEST_F(WorkerTest, SaysThatMemoryHasRunOut) {
   environment = {"TESSERA_COMPILE_MEMORY=80M"};
   for (int i = 0; i < 40 && !HasFailure(); ++i) {

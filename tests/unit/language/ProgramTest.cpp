@@ -622,7 +622,7 @@ TEST(Decorators, MistakesAreReported) {
     EXPECT_EQ(describe(bad), DiagnosticId::InvalidHint) << bad;
 }
 
-// An instance with types() is the one that says every type itself.
+// An instance with types() equals the one that states every type itself.
 TEST(Decorators, InstancesShareTypes) {
   const auto instances = [](const std::string &above) {
     auto loaded =
@@ -655,8 +655,8 @@ TEST(Decorators, InstancesShareTypes) {
                       "sxt=\"i32:16\", syt=\"i32\", xh=1, scale=\"fp32\", "
                       "B=16, C=2)\n"),
             expected);
-  // Names go before patterns, what an instance says before both; the types may
-  // stand anywhere above the kernel.
+  // Names take precedence over patterns, and an instance's own types over both;
+  // types() may appear anywhere above the kernel.
   EXPECT_EQ(instances("# tessera: instance f32(T=\"fp32\", U=\"fp32\", B=64)\n"
                       "# tessera: types(\"X: *T:16\", \"Y : *U\", "
                       "\"CU:*i32:16\", \"s*: i32:16\", \"*h: 1\", "
@@ -691,8 +691,9 @@ TEST(Expand, FollowsCalleesAndConstants) {
   EXPECT_NE(base, text(body + "    tl.store(p, 1)\n"));
 }
 
-// Strings behind the docstring went into the text, and there the first of them
-// was a docstring when read again: two keys for one kernel.
+// Strings after the docstring are not part of the text. Otherwise the first of
+// them would become the docstring when the text is read again, and one kernel
+// would have two keys.
 TEST(Expand, DocstringsAreNoPartOfAKernel) {
   auto text = [](const std::string &strings, const std::string &rest) {
     auto loaded = program("@triton.jit\ndef f(p):\n" + strings + rest + "\n");

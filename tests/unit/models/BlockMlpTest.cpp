@@ -66,8 +66,8 @@ std::vector<double> formula(const BlockMlp &m, const at::Tensor &x,
   return y;
 }
 
-/// Blocks that overlap twice, three times, and not at all; sequences with room
-/// behind the last block, and too short for one.
+/// Blocks that overlap twice, three times, and not at all; sequences that
+/// continue after the last block, and ones shorter than a block.
 TEST(BlockMlp, IsItsFormula) {
   for (const NsaGeometry &g : {NsaGeometry{4, 2}, {6, 2}, {3, 3}})
     for (const int64_t networks : {int64_t(1), heads})

@@ -363,7 +363,7 @@ at::Tensor inPieces(Transformer &model, const at::Tensor &tokens,
 }
 
 // nsa.md REQ-16: blocks of 8 tokens every 4, selection blocks of 16, a window
-// of 16 of 90 tokens, so every cut lies inside of something.
+// of 16 of 90 tokens, so every cut falls inside a block or a window.
 TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
   const at::NoGradGuard noGrad;
   for (const auto &[phi, input, valueDim, scale] :

@@ -1,5 +1,5 @@
-// tests/unit/ops/CudaPluginTest.cpp - the part that needs libtorch_cuda: as far
-// as it goes without a GPU, and what is said where it does not load.
+// tests/unit/ops/CudaPluginTest.cpp - the plugin that needs libtorch_cuda: what
+// works without a GPU, and the message if the plugin does not load.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/CudaPlugin.h"

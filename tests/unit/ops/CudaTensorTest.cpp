@@ -198,7 +198,7 @@ Values nsaArguments(at::ScalarType type = at::kFloat) {
 
 } // namespace
 
-// What stands in for libtorch_cuda.
+// Checks the test driver that replaces libtorch_cuda.
 TEST(CudaTensors, OfTheTestDriver) {
   const Tensor x = noise({5, 7}, 1);
   const Tensor y = x.to(secondGpu);
@@ -233,7 +233,7 @@ TEST(CudaTensors, CompressedKeysByPartsOfTheTokens) {
               selected, window})
     layer.push_back(value);
   expectSameAsCpu("nsa_attention", layer);
-  // No list is long enough to be cut: there are the parts alone.
+  // No list is long enough to be split: only the parts of the tokens are added.
   layer[14] = int64_t(64);
   layer[15] = int64_t(16);
   expectSameAsCpu("nsa_attention", layer);
@@ -369,7 +369,7 @@ private:
   const std::string path = folder.path() / "twice.py";
 };
 
-// The stand-in runs nothing before someone waits for the stream.
+// The stand-in runs nothing before the test waits for the stream.
 TEST(CudaTensors, LaunchOnTorchsCurrentStream) {
   const Twice twice;
   const c10::impl::VirtualGuardImpl gpus(c10::kCUDA);
@@ -388,8 +388,8 @@ TEST(CudaTensors, LaunchOnTorchsCurrentStream) {
   }
 }
 
-// What tessera.jit of the Python package calls. Python's own torch loads
-// libtorch_cuda, beside which the stand-in cannot be.
+// Calls what tessera.jit of the Python package calls. Python's torch loads
+// libtorch_cuda, which cannot be loaded together with the stand-in.
 TEST(CudaTensors, OfTesseraJit) {
   const int64_t kernel =
       callOp("tessera_internal::jit_kernel",

@@ -31,8 +31,8 @@ const c10::TypedOperatorHandle<Signature> &launchOp() {
   return op;
 }
 
-// A kernel of 16 arguments, tensors first, as the op passes them; n says
-// whether it does y[0] = x[0] + s.
+// A kernel of 16 arguments, tensors first, as the op passes them; it computes
+// y[0] = x[0] + s if n allows it.
 class LaunchOp : public testing::Test {
 protected:
   LaunchOp() {

@@ -48,7 +48,7 @@ TEST(GpuReport, Loops) {
   EXPECT_EQ(inner.depth, 2u);
   EXPECT_EQ(inner.counts.total(), 7u);
   EXPECT_EQ(inner.counts[C::Mma], 2u);
-  // The call of the helper stands in line 13.
+  // The call of the helper is in line 13.
   EXPECT_EQ(inner.firstLine, 13u);
   EXPECT_EQ(inner.lastLine, 15u);
   EXPECT_DOUBLE_EQ(loopNonTensorPerTensor(listing), 2.5);

@@ -98,7 +98,7 @@ TEST(KernelText, KeepsWhatTheKernelNeeds) {
        {"class", "autotune", "heuristics", "UNUSED", "os", "def other",
         "earlier", "numpy", "docstring", "SIZES"})
     EXPECT_EQ(text.find(dropped), std::string::npos) << dropped << text;
-  // Places stay: `def kernel` is on the line it was on.
+  // Locations do not change: `def kernel` stays on its line.
   auto line = [](const std::string &all) {
     const size_t at = all.find("def kernel");
     return std::count(all.begin(), all.begin() + long(at), '\n');

@@ -160,7 +160,7 @@ TEST(Kernel, ConfigurationHeuristicsAndDefaults) {
     return kernel.configuration({launched.pointer(), n, 2.5}, given);
   };
   Constexprs got = configuration(64);
-  // The cpu hint takes the place of the autotune configuration.
+  // The cpu hint replaces the autotune configuration.
   EXPECT_EQ(got.at("BM"), ConstexprValue(int64_t(32)));
   EXPECT_EQ(got.at("BN"), ConstexprValue(int64_t(16)));
   EXPECT_EQ(got.at("EVEN"), ConstexprValue(true));

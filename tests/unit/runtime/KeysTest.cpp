@@ -3,8 +3,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structures are taken apart into as many names as they have fields: a new
-// field does not compile here before someone says whether it is in the key.
+// The structures are decomposed into as many names as they have fields: a new
+// field does not compile here until its author decides whether it belongs to
+// the key.
 #include "runtime/cache/Keys.h"
 #include "language/Request.h"
 #include "runtime/launch/KernelState.h"
@@ -49,8 +50,8 @@ Change changed(const char *field, F change) {
   return {field, made};
 }
 
-// All different from each other and from the first: a field that the key left
-// out, or that another could stand for, would repeat one.
+// All keys differ from each other and from the first: a field that the key
+// omits or confuses with another would repeat a key.
 void expectDistinct(const std::vector<Change> &changes,
                     std::string (*keyOf)(const CompileRequest &)) {
   std::set<std::string> keys = {keyOf(fullRequest())};
@@ -401,7 +402,7 @@ TEST_F(LaunchKeys, ValuesWhereHeuristicsSeeThem) {
   EXPECT_NE(of(4, int64_t(7), 2.5), of(0, int64_t(7), 2.5));
 }
 
-// Behind the words that lie in the key itself.
+// The dimensions that do not fit into the words of the key itself.
 TEST_F(LaunchKeys, LongKeys) {
   const std::vector<Arg> args = {at(0), int64_t(7), 2.5};
   std::vector<std::string> names;

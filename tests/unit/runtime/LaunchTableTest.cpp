@@ -65,8 +65,8 @@ TEST(LaunchTable, EqualHashesAreNotEqualKeys) {
   EXPECT_FALSE(table.find(colliding(100)));
 }
 
-// Readers see each value whole while another thread inserts and the table
-// grows under them.
+// Readers never see a torn value while another thread inserts and the table
+// grows.
 TEST(LaunchTable, ThreadsReadWhileOneInserts) {
   LaunchTable<uint64_t> table;
   std::atomic<uint64_t> inserted{0};

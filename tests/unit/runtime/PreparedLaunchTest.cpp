@@ -43,8 +43,8 @@ def wide(out, n, a, b, c, d, e, f, g, h, i, j, k, l, x, y, D: tl.constexpr, E: t
 
 struct Launched {
   explicit Launched(size_t programs = 1) : out(6 * programs + 2) {}
-  // The first of the slots behind the pointer, or an aligned one of 8 bytes
-  // more.
+  // The address of the first slot, or one that is `shift` slots (8 bytes each)
+  // later.
   Pointer pointer(int shift = 0) { return {out.data() + shift, DType::I64}; }
   alignas(16) std::vector<int64_t> out;
 };
@@ -148,7 +148,8 @@ TEST(PreparedLaunch, SixteenArguments) {
   EXPECT_EQ(out[4], 3);
 }
 
-// Launches of one place that need different code: the integer 1 has no slot.
+// Launches of one PreparedLaunch that need different code: the integer 1 has no
+// slot.
 TEST(PreparedLaunch, EveryClassHasItsOwnCode) {
   Launched launched;
   const PreparedLaunch launch(Kernel::fromSource(preparedSource, "plain"));
@@ -269,7 +270,7 @@ TEST(PreparedLaunch, CodeStaysWhenTheCacheIsCleared) {
   EXPECT_EQ(kernelStats().compiled, before + 40);
 }
 
-// Threads that launch, and compile for the first time, from one place.
+// Threads that launch, and compile for the first time, from one PreparedLaunch.
 TEST(PreparedLaunch, ManyThreadsLaunchAndCompile) {
   const PreparedLaunch launch(Kernel::fromSource(preparedSource, "plain"));
   const uint64_t before = kernelStats().compiled;

@@ -101,14 +101,14 @@ TEST_F(TileGridTest, AHintThatFitsTheLaunchComesFirst) {
                            "    tl.store(Y + x, 1.0)\n";
   EXPECT_EQ(grid(body, {{"BM", 4}}, "# tessera: grid(cdiv(n, BM), H, 2)"),
             "63 3 2");
-  // It says 4 x 3 x 2 of the launch itself.
+  // The launch grid is 4 x 3 x 2, which the hint does not give.
   EXPECT_NE(grid(body, {{"BM", 4}}, "# tessera: grid(cdiv(n, 2 * BM), 3, 2)")
                 .find("add a hint"),
             std::string::npos);
 }
 
 TEST_F(TileGridTest, OurKernels) {
-  // 500 tokens of three sequences in tiles of 21 and of 10 whole tokens.
+  // 500 tokens of three sequences in tiles of 21 and of 10 tokens.
   const Sizes sizes = {{"BM", 64},  {"BN", 32},     {"G", 3},     {"T", 500},
                        {"B", 3},    {"TC", 120},    {"LSEL", 64}, {"nblk", 10},
                        {"NSEL", 2}, {"CHUNK", 128}, {"parts", 3}};

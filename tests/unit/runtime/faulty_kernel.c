@@ -5,8 +5,8 @@
 
 // Slot 0: int64 out[programs], 1 where a program went to its end; slot 1: the
 // program along x that fails; slot 2: what it does; slot 3: the address that it
-// reads or writes, or where it says that it runs, a function of the host that it calls, or a signal that it
-// sends itself.
+// reads or writes, the address of a flag that it sets while it runs, a function
+// of the host that it calls, or a signal that it sends itself.
 static long systemCall(long number, long a, long b) {
   __asm__ volatile("syscall"
                    : "+a"(number)
@@ -29,7 +29,7 @@ tessera_entry(const void *args, const uint32_t pid[3], const uint32_t grid[3],
       __asm__ volatile("idivl %1" : : "a"(1), "r"(0), "d"(0));
     else if (slots[2] == 'c')
       ((void (*)(void))slots[3])();
-    else if (slots[2] == 'e') // without end, once it has said so
+    else if (slots[2] == 'e') // loops forever, after it set the flag
       for (*(volatile int64_t *)slots[3] = 1;;)
         __asm__ volatile("");
     else if (slots[2] == 's') // tkill(gettid(), signal)

@@ -1,4 +1,4 @@
-// tests/unit/support/Allocations.cpp - the operators behind Allocations.h.
+// tests/unit/support/Allocations.cpp - operators that count allocations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/support/Allocations.h"

@@ -1,4 +1,4 @@
-// tests/unit/support/CudaToolsTest.cpp - what an assembler's version says.
+// tests/unit/support/CudaToolsTest.cpp - the newest PTX version of a ptxas.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/CudaTools.h"

@@ -60,7 +60,8 @@ TEST(Diagnostics, CaretCountsCharactersNotBytes) {
       "k.py:1:6: error: m [SyntaxError]\n  \xc3\xa4 = \xc3\xb6\n      ^\n");
 }
 
-// Of a line of 300 digits and more the part around the place is shown.
+// Of a line of 300 digits and more, the diagnostic shows the section around the
+// error.
 TEST(Diagnostics, LongLinesAreCut) {
   const auto render = [](const std::string &line, uint32_t from, uint32_t to) {
     const std::string text =
@@ -79,7 +80,7 @@ TEST(Diagnostics, LongLinesAreCut) {
   EXPECT_EQ(render(nines + "y" + nines, 301, 302),
             "  ..." + std::string(60, '9') + "y" + std::string(99, '9') +
                 "...\n     " + std::string(60, ' ') + "^\n");
-  // Characters stay whole, and a place behind the end is harmless.
+  // Characters are not split, and a column past the end is harmless.
   std::string wide;
   for (int i = 0; i < 150; ++i)
     wide += "\xc3\xa4";

@@ -19,7 +19,7 @@ static std::string messageOf(F &&function) {
   return "no error";
 }
 
-// The JSON library puts its own names before place and reason.
+// The JSON library puts its own names before location and reason.
 TEST(JsonGlue, SyntaxErrorsHaveAPlaceAndAReason) {
   EXPECT_EQ(messageOf([] { parseJson("[1,\n 2", "case.json"); }),
             "case.json is not valid JSON at line 2, column 3: unexpected end "

@@ -169,7 +169,7 @@ TEST_F(CommandLine, CompilesInstances) {
   EXPECT_NE(run({"cache", "ls"}).output.find("0 kernels"), std::string::npos);
 }
 
-// Links and devices in the place of a result stay what they are.
+// Output goes through a link or device that has the name of a result.
 TEST_F(CommandLine, OutputGoesThroughLinks) {
   fs::create_directory(out());
   const fs::path text = fs::path(out()) / "add_small.ll",
@@ -185,8 +185,8 @@ TEST_F(CommandLine, OutputGoesThroughLinks) {
   EXPECT_TRUE(fs::is_character_file(code));
 }
 
-// A pipe beside the kernel file is not a module, and opening it would never
-// end.
+// A pipe next to the kernel file is not a module, and opening it would block
+// forever.
 TEST_F(CommandLine, AnImportOfAPipeIsAnError) {
   ASSERT_EQ(::mkfifo((folder.path() / "helper.py").c_str(), 0600), 0);
   writeFile(folder.path() / "add.py", "from .helper import twice\n" +

@@ -188,7 +188,7 @@ TEST_F(DebugCommand, AFindingIsShown) {
 
 TEST_F(DebugCommand, AnalyzeCounts) {
   const CommandResult result = run("analyze", {"--json", "--serial"});
-  // Blocks store different values to one place.
+  // Blocks store different values to one address.
   EXPECT_EQ(result.status.code, 1);
   EXPECT_NE(result.output.find("global-conflict"), std::string::npos);
   const CommandResult one = runCommand(
@@ -219,8 +219,8 @@ TEST_F(DebugCommand, AnalyzeRunsLanesApart) {
   EXPECT_GT(issued({"--seed", "1", "--lanes-apart"}), 20);
 }
 
-// Rows stand by number: 9 before 10, and what LLVM made of several lines (line
-// 0) has no line of the file.
+// Rows are ordered by number: 9 before 10. Instructions that LLVM merged from
+// several lines (line 0) have no line of the file.
 TEST_F(DebugCommand, AnalyzePrintsLinesByNumberWithTheirText) {
   std::string text = kernel;
   const auto replace = [&](const std::string &from, const std::string &to) {

@@ -95,7 +95,8 @@ TEST_F(TuneCommand, ShowsALandscapeAsAPage) {
   const std::string text = readFile(page);
   expectPart(text, "<th scope=\"col\">1024 tokens</th>"
                    "<th scope=\"col\">2048 tokens</th>");
-  // The table's time stands where both have one. Chosen, and the kernel's own.
+  // The page shows the table's time if both have one. This cell is both the
+  // chosen configuration and the kernel's default.
   expectPart(text, "BN=32 num_warps=4</th><td class=\"chosen own\" "
                    "style=\"--r:0.000\" title=\"1.00 times the fastest, "
                    "spread 1.0%; the table's choice; the kernel's own\">80 "
@@ -109,7 +110,8 @@ TEST_F(TuneCommand, ShowsALandscapeAsAPage) {
   expectPart(text, "<p class=\"why\">2048 tokens: fewer &lt;rounds&gt;</p>");
   // The fastest first, what is never right last.
   EXPECT_LT(text.find(">BN=32 num_warps=4<"), text.find(">BN=64<"));
-  // Beside others of its own length: 200 us of 2048 tokens are no slower.
+  // Times are compared within one length: 200 us for 2048 tokens are not
+  // slower.
   EXPECT_LT(text.find(">BN=64 num_warps=4<"), text.find(">BN=64<"));
   EXPECT_LT(text.find(">BN=64<"), text.find(">BN=16<"));
   EXPECT_LT(text.find(">BN=16<"), text.find(">BN=128<"));

@@ -227,8 +227,8 @@ TEST_F(Usage, ALargeArgumentNamesItsSize) {
 }
 #endif
 
-// Every verb that writes says -o,--out; --output works where it did and
-// elsewhere.
+// The help of every verb that writes lists -o,--out; --output is accepted as
+// well.
 TEST_F(Usage, OneSpellingOfWhereAVerbWrites) {
   for (const char *verb :
        {"compile", "run", "inspect", "report", "replay", "record", "pack",

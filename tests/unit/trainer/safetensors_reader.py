@@ -49,7 +49,7 @@ def read(path):
         end = last
         numbers = struct.unpack("<%d%s" % (count, code), body[first:last])
         result[name] = [entry["dtype"], entry["shape"], [value(number) for number in numbers]]
-    assert end == len(body), "bytes behind the last tensor"
+    assert end == len(body), "bytes after the last tensor"
     return result
 
 

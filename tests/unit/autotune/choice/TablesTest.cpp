@@ -268,9 +268,9 @@ TEST(Tables, AnotherBucketIsAnotherLaunch) {
   EXPECT_EQ(launch.tile(), 4);
 }
 
-// Around every power of two: a launch whose length lies in another bucket has
-// another key, one of the same bucket the same. Otherwise a launch runs the
-// code of its neighbour.
+// Lengths around every power of two: two launches have the same tag if and only
+// if their lengths fall into the same bucket. Otherwise a launch would run the
+// code of a neighbouring bucket.
 TEST(Tables, LaunchesHaveOneTagForEachBucket) {
   Launch launch;
   const UseTable use(entryFor(launch.key(), 64));
@@ -502,7 +502,7 @@ TEST(FindTable, ATableOfAnotherDeviceIsReportedAndNotUsed) {
   EXPECT_TRUE(contains(said, "none of its 1 tuned configurations is used: it "
                              "is for NVIDIA A100-SXM4-80GB"))
       << said;
-  // A simulated GPU stands for those of its target.
+  // A simulated GPU uses the tables of its target's GPUs.
   EXPECT_TRUE(findTable(runtime::findLaunchDevice("sim:sm_80")));
   const std::string other = loggedBy(
       [] { EXPECT_FALSE(findTable(runtime::findLaunchDevice("sim:sm_90"))); });

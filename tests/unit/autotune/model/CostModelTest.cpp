@@ -90,7 +90,8 @@ TEST(CostModel, UnitsAtTheirRates) {
   EXPECT_EQ(cycles(workWith(WorkShared, 10)).busiest, "shared memory");
 }
 
-// What the others need lies behind the busiest, or in front of it.
+// `serial` is the share of the other units' time that does not overlap with the
+// busiest unit.
 TEST(CostModel, UnitsOverlapByTheFittedShare) {
   Work work = workWith(WorkTensor, 1024.0 * 100);
   work[WorkShared] = 50;

@@ -92,8 +92,8 @@ TEST(TuneGpus, AreFoundByNameAndTarget) {
   }
 }
 
-// Without it the file is refused, whichever figure it is; and a source says
-// which publication it is, or that there is none.
+// The file is refused if any figure lacks its source, and each source names its
+// publication or states that it is an estimate.
 TEST(TuneGpus, EveryFigureHasASource) {
   const std::string text = devicesText;
   size_t figures = 0;

@@ -110,7 +110,8 @@ TEST_F(SpaceTest, GpusHaveWarpsAndStages) {
                        "num_warps=8, num_stages=2), triton.Config({\"BM\": "
                        "16}, num_stages=5)], key=[])",
                        geometry, body, true)),
-            // The kernel's own; the decorator's, and what lies around them.
+            // The kernel's configuration, the decorator's ones and their
+            // neighbours.
             "BM=32 x8; BM=16 num_warps=4 num_stages=5 x16; "
             "BM=32 num_warps=4 x8; BM=32 num_warps=16 x8; "
             "BM=32 num_stages=1 x8; BM=32 num_stages=3 x8; "

@@ -30,7 +30,8 @@ TuneEntry someTime(const std::string &kernel, double us,
   return entry;
 }
 
-// Removed after each write: nothing is left beside the table.
+// The number of files in the table's folder: a write leaves no temporary file
+// there.
 size_t filesIn(const fs::path &folder) {
   return size_t(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));

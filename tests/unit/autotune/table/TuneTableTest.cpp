@@ -17,7 +17,7 @@ using namespace tessera::tune;
 
 namespace {
 
-// What parseTable() says of a table with one text replaced.
+// The message of parseTable() for a table in which one text is replaced.
 std::string withInstead(const std::string &part, const std::string &other) {
   std::string text = printTable(someTable());
   const size_t place = text.find(part);

@@ -71,7 +71,8 @@ func.func @numbers(%o: !tile.ptr<i32>, %low: i32, %n: i32, %step: i32) {
   }
 }
 
-// The same with copies ahead: none of what lies behind the last iteration.
+// The same with prefetching copies, which must not read past the last
+// iteration.
 TEST(GpuControl, CopiesAheadOfRangesThatEndNearTheLargestNumber) {
   const char *text = R"(
 func.func @sum(%q: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %k: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %o: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %low: i32, %n: i32, %step: i32) {
@@ -121,7 +122,7 @@ func.func @sum(%q: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %k: !tile.ptr<
       size_t iterations = 0;
       for (int64_t i = low; i < n; i += step)
         ++iterations;
-      // What is read behind the last tile is behind the end of the memory.
+      // The memory ends with the last tile: a later read is out of bounds.
       std::vector<_Float16> q(iterations * 1024), k(1024);
       for (size_t i = 0; i < q.size(); ++i)
         q[i] = _Float16(int(i * 7 % 11) - 5);

@@ -21,8 +21,8 @@ using namespace tessera::layout;
 
 namespace {
 
-// Every place of `layout` (of one axis) is an element of the result: the
-// replicas of an element in registers, lanes and warps lie along a second axis.
+// Gives every (register, lane, warp) of the one-axis `layout` a separate
+// element: the replicas of an element go along a second axis.
 LinearLayout withReplicas(const LinearLayout &layout) {
   int replicas = 0, bits = layout.outBits();
   std::vector<Word> columns = layout.columns();
@@ -162,7 +162,8 @@ TEST(GpuConvert, RandomPairsOfLayouts) {
   EXPECT_GT(seen[ConversionKind::Shared], 10);
 }
 
-// Only lanes and registers change places: shuffles, or a warp's own scratch.
+// Only lanes and registers are permuted: the conversion uses shuffles or a
+// warp's separate scratch memory.
 TEST(GpuConvert, WithinAWarp) {
   Random random(3);
   std::map<ConversionKind, int> seen;
@@ -223,7 +224,7 @@ TEST(GpuConvert, OperandsByLdmatrix) {
         options.target = GpuTarget::parse("sm_80");
         auto plan =
             codegen::gpu::planOf(flat(staged), flat(operand), 2, options);
-        // Shuffles are cheaper where a warp has a whole small tile.
+        // Shuffles are cheaper if each warp holds a complete small tile.
         if (plan->kind == ConversionKind::Shuffle && rows * columns < 1024)
           continue;
         ASSERT_EQ(plan->kind, ConversionKind::Shared) << rows << "x" << columns;
@@ -231,7 +232,8 @@ TEST(GpuConvert, OperandsByLdmatrix) {
         how.assignLayouts = false;
         GpuKernel kernel(kernelText(kinds[3], flat(staged), flat(operand)),
                          how);
-        // A lane that stores whole vectors of what a lane loads does without.
+        // ldmatrix is not needed if a lane stores complete vectors that another
+        // lane loads.
         auto load = plan->shared->load.kind;
         EXPECT_EQ(kernel.ptx.find("ldmatrix.sync.aligned.m8n8.") !=
                       std::string::npos,
@@ -244,7 +246,7 @@ TEST(GpuConvert, OperandsByLdmatrix) {
         matrices += load != AccessKind::Vector;
         sim::Report report =
             expectArrives(kinds[3], flat(staged), flat(operand), "ldmatrix");
-        // Passes over the banks: what the plan says without any conflict.
+        // The number of bank passes equals the plan's, which has no conflict.
         EXPECT_EQ(plan->shared->store.ways, 1);
         EXPECT_EQ(plan->shared->load.ways, 1);
         EXPECT_LE(report.counters.sharedWays,

@@ -230,7 +230,7 @@ TEST(GpuDot, SwappedOperands) {
       problem.b = transpose(turned.a, {1, 0});
       problem.acc = transpose(turned.acc, {1, 0});
       Outcome outcome = expectExact(problem, "swapped");
-      // As many as the tile turned around takes.
+      // As many instructions as the transposed problem needs.
       Outcome straight = expectExact(turned, "straight");
       EXPECT_EQ(outcome.report.counters.tensorInstructions,
                 straight.report.counters.tensorInstructions);

@@ -1,5 +1,5 @@
-// tests/unit/codegen/gpu/ExactLoadsTest.cpp - nothing behind a tensor's end is
-// read, however its elements are joined.
+// tests/unit/codegen/gpu/ExactLoadsTest.cpp - joined loads never read past a
+// tensor's end.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/gpu/GpuKernel.h"
@@ -44,7 +44,7 @@ void checkSum(const std::string &type, const std::vector<int> &places) {
   GpuKernel kernel(sumKernel(places, type), how);
   std::vector<T> p(size_t(places.back()) + 1), q(1);
   std::iota(p.begin(), p.end(), T(3));
-  // The allocation is aligned as the attribute says.
+  // The allocation has the alignment that the attribute states.
   alignas(16) static T memory[16];
   std::copy(p.begin(), p.end(), memory);
   GpuArg in(p), out(q);

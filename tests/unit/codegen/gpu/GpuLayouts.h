@@ -36,8 +36,8 @@ struct RowLayout {
   }
 };
 
-/// Blocked ones, fragments of tensor cores, copies in every place, and some
-/// drawn at random.
+/// Blocked layouts, fragments of tensor cores, layouts with replicas in
+/// registers, lanes and warps, and some random layouts.
 inline std::vector<RowLayout> rowLayouts() {
   using namespace layout;
   std::vector<RowLayout> all;

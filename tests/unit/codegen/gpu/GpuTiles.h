@@ -157,8 +157,8 @@ inline layout::LinearLayout layoutOfWords(std::vector<int64_t> shape,
   return LinearLayout(ins, tileExtents(shape), columns);
 }
 
-/// Every bit of the place moves along one axis; 1 to 8 warps; with and without
-/// replicas.
+/// Every bit of register, lane and warp moves along one axis; 1 to 8 warps;
+/// with and without replicas.
 inline std::vector<TileLayout> regularLayouts() {
   using namespace layout;
   std::vector<TileLayout> all;
@@ -192,8 +192,8 @@ inline std::vector<TileLayout> regularLayouts() {
   return all;
 }
 
-/// Bits that move along several axes at once, or hold in several places what
-/// others hold too.
+/// Layouts with bits that move along several axes at once, or whose registers,
+/// lanes and warps replicate elements.
 inline std::vector<TileLayout> oddLayouts() {
   using namespace layout;
   std::vector<TileLayout> all;

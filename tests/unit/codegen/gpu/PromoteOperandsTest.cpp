@@ -12,8 +12,8 @@ using namespace tessera;
 
 namespace {
 
-// o = sum of q_i k and u = sum of q_i^T v over a loop; SCALE stands between the
-// load and its users.
+// o = sum of q_i k and u = sum of q_i^T v over a loop; SCALE is inserted
+// between the load and its users.
 std::string kernelText(const std::string &scale) {
   return replaced(R"(
 func.func @both(%q: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %k: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %v: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %o: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %u: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %n: i32) {

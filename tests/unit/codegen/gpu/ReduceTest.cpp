@@ -318,8 +318,9 @@ void checkLoop(int reductions, int barriers) {
   }
 }
 
-// One barrier each, between writing and reading; the first of a loop waits for
-// the readers of the iteration before where they share a place.
+// Each reduction has one barrier between writing and reading. The first one of
+// a loop waits for the readers of the previous iteration if both use the same
+// scratch memory.
 TEST(GpuReduce, ScratchIsWaitedForWhereItMustBe) {
   checkLoop(1, 2);
   checkLoop(2, 2);

@@ -12,8 +12,8 @@ using namespace tessera;
 
 namespace {
 
-// Two buffers: the second is copied while the first is read. WAIT and BARRIER
-// are what keeps them apart; AFTER stands behind the read.
+// Two buffers: the second is filled while the first is read. WAIT and BARRIER
+// keep the accesses apart; AFTER is inserted after the read.
 std::string kernelText(const std::string &wait, const std::string &barrier,
                        const std::string &after = "") {
   return R"(
@@ -82,8 +82,8 @@ TEST(GpuShared, TheSimulatorSeesAMissingWaitAndAMissingBarrier) {
                std::exception);
 }
 
-// What the lowering says of the kernel behind these passes, with `bytes` of
-// scratch written at its conversion.
+// The message of the lowering for the kernel after these passes, where the
+// conversion has `bytes` of scratch memory.
 std::string refused(const std::function<void(mlir::PassManager &)> &add,
                     int64_t bytes = -1) {
   mlir::DialectRegistry registry;

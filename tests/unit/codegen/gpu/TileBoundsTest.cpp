@@ -157,8 +157,8 @@ public:
     return {e.at(condition) != 0, e.allOf(mask, wanted)};
   }
 
-  // Everywhere the condition implies the mask; where `exact` says so they are
-  // the same.
+  // The condition implies the mask everywhere; the two are equal where `exact`
+  // returns true.
   template <typename Exact>
   void check(const std::vector<int64_t> &ns, const std::vector<int64_t> &ms,
              const std::vector<int64_t> &ls, Exact exact) const {

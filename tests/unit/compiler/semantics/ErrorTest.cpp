@@ -1,5 +1,5 @@
 // tests/unit/compiler/semantics/ErrorTest.cpp - every diagnostic, with its
-// place.
+// location.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Quote.h"
@@ -13,8 +13,8 @@
 namespace tessera::semantics::test {
 namespace {
 
-// The last line of `body` holds the error; `at` is the text its caret stands
-// under. Each body follows the prelude below.
+// The last line of `body` contains the error; its caret points to the text
+// `at`. Each body follows the prelude below.
 struct ErrorCase {
   const char *name;
   DiagnosticId id;
@@ -341,7 +341,8 @@ TEST(Error, Recursion) {
   EXPECT_EQ(lowered.errors[0].range.line, 13u);
 }
 
-// Errors in the function that tl.map_elementwise calls, at their place in it.
+// Errors in the function that tl.map_elementwise calls, at their location in
+// that function.
 TEST(Error, FunctionsOfElements) {
   struct Row {
     const char *call, *at, *says;

@@ -26,7 +26,7 @@ struct Family {
 };
 
 // A file of examples: its docstring is title, blank line, text; each kernel is
-// called ex_NAME and says in one line what NAME does.
+// called ex_NAME and describes NAME in one line.
 Family readFamily(const std::string &stem) {
   Family family{stem + ".py", "", "", {}};
   std::ifstream file(std::string(EXAMPLES_FOLDER) + "/" + family.file);

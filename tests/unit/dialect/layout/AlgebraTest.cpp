@@ -180,7 +180,7 @@ TEST(LinearLayout, PseudoInversePicksZeroInFreeBits) {
       EXPECT_EQ(map.apply(inverse.apply(y)), y);
       EXPECT_EQ(inverse.apply(y) & free, 0u);
     }
-    // Places with 0 in the free bits hold every element once.
+    // The inputs with 0 in the free bits map to every element once.
     std::set<Word> seen;
     for (Word x = 0; x < 1024; ++x)
       if (!(x & free))

@@ -30,7 +30,7 @@ TEST(Conversion, ProbabilitiesStayInRegisters) {
     EXPECT_EQ(plan.cost.slots(), 0);
     expectArrives(plan, s, p, "S -> P");
   }
-  // Warps along N hold parts of a row each: that crosses warps.
+  // Each warp along N holds a part of a row: the conversion crosses warps.
   for (const std::vector<int64_t> &warps :
        {std::vector<int64_t>{1, 4}, {2, 2}}) {
     const LinearLayout s = mmaAccumulator({64, 64}, {warps, 16}),
@@ -72,7 +72,7 @@ TEST(Conversion, RegistersAreRenamed) {
 }
 
 TEST(Conversion, OneRegisterBitAgainstOneLaneBit) {
-  // (0,1) in a register and (0,2) in a lane change places.
+  // (0,1) in a register and (0,2) in a lane are swapped.
   const Extents outs = {{Dim::Dim0, 3}, {Dim::Dim1, 4}};
   const std::vector<Word> lanes = {16, 32, 64, 1, 2};
   auto make = [&](Word r0, Word l0) {

@@ -218,7 +218,7 @@ TEST(Draw, ScalarsRowsAndBatches) {
           {32, 80})
           .find("0:0,2,1,3"),
       std::string::npos);
-  // Copies are counted, and the first place stands for all.
+  // The drawing counts replicas and shows the first one only.
   const std::string rows =
       drawLayout(slice(mmaAccumulator({16, 8}, {{1, 1}, 16}), 1), {32, 200});
   EXPECT_NE(rows.find("replication: 4 lanes hold the same"), std::string::npos);

@@ -59,7 +59,7 @@ inline Machine filled(const LinearLayout &layout) {
   return machine;
 }
 
-// Register numbers made of the bits of `index` at the places of `bits`.
+// Scatters the bits of `index` to the positions `bits` of a register number.
 inline int spreadBits(int index, const std::vector<int> &bits) {
   int result = 0;
   for (size_t i = 0; i < bits.size(); ++i)
@@ -117,7 +117,7 @@ inline void store(const SharedAccess &access, const Machine &source,
                           spreadBits(iteration, access.iterationBits));
           int64_t &cell = memory.at(address + v);
           EXPECT_TRUE(cell == nothing || cell == value)
-              << "two elements in one place";
+              << "two elements at one address";
           cell = value;
         }
       }
@@ -249,7 +249,7 @@ inline Machine execute(const ConversionPlan &plan, const LinearLayout &src,
   return result;
 }
 
-// Every place of dst holds its element.
+// Every register of dst holds its element.
 inline void expectArrives(const ConversionPlan &plan, const LinearLayout &src,
                           const LinearLayout &dst, const std::string &what) {
   const Machine result = execute(plan, src, dst), expected = filled(dst);

@@ -1,5 +1,5 @@
-// tests/unit/dialect/layout/QuestionsTest.cpp - parts, orders and questions of
-// random maps, against enumeration of all places.
+// tests/unit/dialect/layout/QuestionsTest.cpp - sublayouts, orders and
+// properties of random maps, against enumeration of all inputs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/layout/ShapeOps.h"
@@ -19,7 +19,7 @@ const Extents questionPlaces = {
     {Dim::Register, 2}, {Dim::Lane, 3}, {Dim::Warp, 2}};
 const Extents questionTile = {{Dim::Dim0, 3}, {Dim::Dim1, 4}};
 
-// Calls `use` with register, lane and warp of every place.
+// Calls `use` with each register, lane and warp.
 template <typename Use>
 void forPlaces(Use use) {
   for (int64_t w = 0; w < 4; ++w)
@@ -96,8 +96,8 @@ TEST(Questions, PickedBitsAreThoseOfTheIndex) {
   }
 }
 
-// Where in b is what a has here: the place of b with its element that has zeros
-// in b's free bits.
+// thenInverse() maps an input of a to the input of b that holds the same
+// element and has zeros in b's free bits.
 TEST(Questions, ThenInverseFindsTheElement) {
   Random random(24);
   int tried = 0;
@@ -119,7 +119,7 @@ TEST(Questions, ThenInverseFindsTheElement) {
   EXPECT_GT(tried, 30);
 }
 
-// A bit is free when the places below it have all that its places have.
+// A bit is free if the inputs with only lower bits already hold its element.
 TEST(Questions, FreeBitsAgainstEnumeration) {
   Random random(25);
   int free = 0;
@@ -156,7 +156,8 @@ TEST(Questions, ZeroIdentityRankKernelAndKindsOfMaps) {
     EXPECT_EQ(map.isSurjective(), hits.size() == outputs);
     EXPECT_EQ(map.isInjective(), hits.size() == inputs);
     EXPECT_EQ(map.isInvertible(), inputs == outputs && hits.size() == inputs);
-    // Every element that is hit has as many places as 0 has: the kernel's span.
+    // Every element in the image has as many inputs as element 0: the kernel's
+    // span.
     for (const auto &[element, count] : hits)
       EXPECT_EQ(count, int(1) << map.kernel().size()) << element;
     for (Word x : map.kernel())

@@ -3,8 +3,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor is the list of its elements; the operation is done on indices. A
-// place must hold after the operation what it held before.
+// A tensor is the list of its elements, and the operation is applied to
+// indices. Each register must hold the same element after it as before.
 #include "dialect/layout/ShapeOps.h"
 #include "dialect/layout/RegisterLayouts.h"
 #include "tests/unit/dialect/layout/Random.h"

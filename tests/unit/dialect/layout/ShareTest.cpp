@@ -65,14 +65,15 @@ TEST(Share, CopiesOfRegistersBecomeSharesOfLanes) {
 }
 
 TEST(Share, OfAnAccumulatorsRowsEachLaneKeepsOne) {
-  // Four lanes hold parts of a row, and each lane two rows of 16.
+  // Four lanes share a row, and each lane has elements of two rows of 16.
   const LinearLayout tile = mmaAccumulator({16, 32}, {{1, 1}});
   const auto rows = scatteredSlice(tile, 1);
   ASSERT_TRUE(rows);
   EXPECT_EQ(slice(tile, 1).inSize(Dim::Register), 2);
   EXPECT_EQ(rows->inSize(Dim::Register), 1);
   EXPECT_EQ(rows->columns(Dim::Lane), (std::vector<Word>{8, 0, 1, 2, 4}));
-  // Eight lanes hold parts of a column, each lane eight columns: one is left.
+  // Eight lanes share a column, each lane has elements of eight columns: one is
+  // left.
   const auto columns = scatteredSlice(tile, 0);
   ASSERT_TRUE(columns);
   EXPECT_EQ(slice(tile, 0).inSize(Dim::Register), 8);
@@ -81,13 +82,13 @@ TEST(Share, OfAnAccumulatorsRowsEachLaneKeepsOne) {
 }
 
 TEST(Share, NothingToScatter) {
-  // Parts in two warps; parts in registers alone; one row in each lane.
+  // Rows split across two warps; rows in registers alone; one row in each lane.
   EXPECT_FALSE(scatteredSlice(mmaAccumulator({16, 32}, {{1, 2}}), 1));
   EXPECT_FALSE(
       scatteredSlice(blocked({32, 8}, {{1, 8}, {32, 1}, {1, 1}, {1, 0}}), 1));
   EXPECT_FALSE(
       scatteredSlice(blocked({8, 32}, {{1, 8}, {8, 4}, {1, 1}, {1, 0}}), 1));
-  // A place that moves along both axes at once.
+  // A register or lane bit that moves along both axes at once.
   EXPECT_FALSE(scatteredSlice(
       LinearLayout({{Dim::Register, 2}, {Dim::Lane, 2}, {Dim::Warp, 0}},
                    {{Dim::Dim0, 2}, {Dim::Dim1, 2}}, {1, 2, 4 | 1, 8}),

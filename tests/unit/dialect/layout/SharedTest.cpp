@@ -53,7 +53,7 @@ TEST(SharedLayouts, OperandSwizzleForHeadDims) {
   EXPECT_EQ(operandSwizzle(64, 16), (Swizzle{8, 1, 8}));
   EXPECT_EQ(operandSwizzle(128, 16), (Swizzle{8, 1, 8}));
   EXPECT_EQ(operandSwizzle(256, 16), (Swizzle{8, 1, 8}));
-  // 16 columns: 4 rows in 128 bytes, two places to go to.
+  // 16 columns: 4 rows in 128 bytes, two vectors per row to permute.
   EXPECT_EQ(operandSwizzle(16, 16), (Swizzle{8, 4, 2}));
 }
 
@@ -215,9 +215,10 @@ TEST(SharedSearch, NoConflictsForTilesOfKernels) {
   }
 }
 
-// Four elements of a row computed in a lane, then used as A: vectors of the
-// registers that both sides hold bring one word each of four fragments, whose
-// registers an mma wants side by side. ldmatrix brings whole fragments.
+// Each lane computes four elements of a row, which are then used as A. Vectors
+// of the registers that both sides hold bring one word of each of four
+// fragments, but an mma needs a fragment's registers next to each other.
+// ldmatrix brings complete fragments.
 TEST(SharedSearch, LoadsComeInTheOrderOfTheFragments) {
   const LinearLayout rows = blocked({64, 32}, {{1, 4}, {4, 8}, {2, 1}, {}}),
                      operand = mmaOperandA({64, 32}, {{2, 1}, 16}, 2);

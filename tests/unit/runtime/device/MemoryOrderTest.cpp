@@ -1,10 +1,10 @@
-// tests/unit/runtime/device/MemoryOrderTest.cpp - accesses of one place in an
+// tests/unit/runtime/device/MemoryOrderTest.cpp - accesses of one address in an
 // order that matters, on the simulated GPU as on the cpu.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// All numbers are small whole ones: tensor cores do not round them, and results
-// are the same to the bit.
+// All numbers are small integers: tensor cores do not round them, and results
+// are bit-identical.
 #include "tests/unit/runtime/device/SimLaunch.h"
 
 #include "runtime/compile/CompileService.h"
@@ -112,8 +112,8 @@ TEST_F(MemoryOrder, LoadsStayBehindBarriersOfTheAuthor) {
               true);
 }
 
-// Copies read the tile before something else is written in its place: the
-// simulator takes a changed source for an error.
+// Copies read the tile before a later store overwrites it. The simulator
+// reports a changed source as an error.
 TEST_F(MemoryOrder, CopiesReadBeforeTheirSourceIsWritten) {
   for (const char *write : {"    tl.store(A + tile, zero)\n",
                             "    if n > 3:\n        tl.store(A + tile, zero)\n",

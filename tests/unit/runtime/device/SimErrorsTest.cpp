@@ -129,7 +129,7 @@ TEST_F(SimDevice, CudaSourcesOnTheCpuAndUnknownKernels) {
             }),
             "is CUDA C++, which the cpu does not run");
   expectHas(failureOf([] { kernelOf("ad"); }), "did you mean `add`?");
-  // Errors of the source have their place.
+  // Errors of the source are reported with their location.
   expectHas(failureOf([&] {
               Kernel::fromSource(
                   "extern \"C\" __global__ void bad(float *x) { x = y; }",

@@ -2,11 +2,11 @@
 // host's, its one kernel adds. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel is add(x: *fp32, y: *fp32, n: i32, s: fp32, wide: i64): the blocks'
-// threads do y[i] = x[i] + s + wide for i < n. Images begin with "GOOD"; with
-// "PTX" for what stands for text. FAKE_CUDA: "none" (no GPU), "old" (7.5),
-// "full" (no memory), "fail" (launches fail), "refuse" (none is taken).
-// Parameters after the fifth mean nothing.
+// The kernel is add(x: *fp32, y: *fp32, n: i32, s: fp32, wide: i64): the
+// blocks' threads do y[i] = x[i] + s + wide for i < n. Images begin with
+// "GOOD", or with "PTX" if they represent text. FAKE_CUDA: "none" (no GPU),
+// "old" (7.5), "full" (no memory), "fail" (launches fail), "refuse" (every
+// image is refused). Parameters after the fifth are ignored.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -89,7 +89,7 @@ TEST(PackFile, NoDamageIsOverlooked) {
     changed[i] = char(changed[i] ^ 1 << i % 8);
     if (!failureOf(changed).empty())
       continue;
-    // Header and index are whole, so it is in an artifact.
+    // Header and index are intact, so the changed bit is in an artifact.
     size_t refused = 0;
     for (const PackEntry &entry : good.entries)
       try {

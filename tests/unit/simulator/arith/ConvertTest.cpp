@@ -90,7 +90,7 @@ TEST(SimConvert, IntegerToFloat) {
         }
 }
 
-// Whole numbers from the exact value: floor and the distance to it.
+// Integers from the exact value: rounds its floor by the distance to it.
 __int128 whole(double x, second::Round how) {
   double low = std::floor(x);
   auto floored = static_cast<__int128>(low);

@@ -103,7 +103,7 @@ TEST(SimMma, FragmentsAreTheIsas) {
         seenC.insert({got.row, got.col});
       }
     }
-    // Every element has exactly one place.
+    // Exactly one register and lane holds each element.
     EXPECT_EQ(seenA.size(), size_t(s.m * s.k));
     EXPECT_EQ(seenB.size(), size_t(s.k * s.n));
     EXPECT_EQ(seenC.size(), size_t(s.m * s.n));
@@ -182,7 +182,7 @@ uint32_t randomRegister(Bits &bits, MmaType type) {
   }
 }
 
-// The product of the matrices, in double, with the ISA's places.
+// The product of the matrices, in double, with the fragment layout of the ISA.
 TEST(SimMma, ProductsAgreeWithMatrices) {
   Bits bits(83);
   for (const MmaShape &s : Shapes) {

@@ -237,8 +237,9 @@ TEST(SimChecks, Uninitialized) {
   runText("setp.eq.u32 %p1, %r1, %r1; selp.b32 %r22, %r1, %r20, %p1; "
           "st.global.u32 [%rd6], %r22; ret;")
       .report.throwIfBad();
-  // One half of a register: it may be taken out, the other one and the whole
-  // may not be stored; and only as long as the register is what was packed.
+  // One half of a register is undefined: the other half may be extracted and
+  // stored, but neither the undefined half nor the complete register; and only
+  // until another instruction writes the register.
   std::string halves = "mov.b32 %r22, {%rs1, %rs9}; CHANGE mov.b32 {%rs3, "
                        "%rs4}, %r22; st.global.u16 [%rd6], WHICH; ret;";
   auto half = [&](const char *which, const char *change = "") {
@@ -440,7 +441,7 @@ TEST(SimChecks, BlocksThatDisagree) {
   EXPECT_EQ(atomics.y[9], 12u);
 }
 
-// Threads of one block that store to one place.
+// Threads of one block that store to one address.
 TEST(SimChecks, ThreadsThatDisagree) {
   // Lanes of one instruction.
   std::string text = ".loc 1 82 4\n st.global.u32 [%rd2], VALUE; ret;";
@@ -642,11 +643,11 @@ TEST(SimChecks, MatmulWithoutItsBarrierOrWait) {
     return run;
   };
   launch(text).report.throwIfBad();
-  // Line 28 of the kernel is its first tl.load, which the pipeline turned into
-  // copies that land before the ldmatrix of the same line.
+  // Line 28 of the kernel is its first tl.load, which the pipeline replaced by
+  // copies that complete before the ldmatrix of the same line.
   Ran unwaited = launch(replaced(text, "cp.async.wait_group \t2;", ""));
   expectFinding(unwaited, Check::AsyncRead, 28);
-  // The barrier after that wait: warp 3 goes on while warp 2 has not even
+  // The barrier after that wait: warp 3 continues while warp 2 has not even
   // waited for its copies, which line 28 issued as well.
   Ran unsynced = launch(
       replaced(text, "wait_group \t2;\n\tbar.sync \t0;", "wait_group \t2;"));

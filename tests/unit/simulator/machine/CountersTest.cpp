@@ -31,7 +31,8 @@ TEST(SimCounters, BankWays) {
   EXPECT_EQ(ways(4, 128, 0xff), 8u);
 }
 
-// The fewest passes depend on the width and on who takes part, not on places.
+// The fewest passes depend on the width and on the participating lanes, not on
+// addresses.
 TEST(SimCounters, LeastBankWays) {
   EXPECT_EQ(leastBankWays(1, ~0u), 1u);
   EXPECT_EQ(leastBankWays(4, ~0u), 1u);
@@ -183,7 +184,7 @@ TEST(SimCounters, CopiesPassOverTheBanks) {
 TEST(SimCounters, Matmul) {
   Module module = loadFile("matmul_fp16.ptx");
   constexpr int32_t N = 64, K = 128;
-  // Rows of 256 and 128 bytes, aligned: whole sectors and lines.
+  // Rows of 256 and 128 bytes, aligned: complete sectors and lines.
   alignas(128) static uint16_t a[N * K], b[K * N], c[N * N];
   Memory memory;
   memory.add("A", std::as_const(a), sizeof(a));
@@ -198,7 +199,7 @@ TEST(SimCounters, Matmul) {
   const Counters &count = report.counters;
   // 64 / 16 x 64 / 8 tiles, K / 16 products each.
   EXPECT_EQ(count.tensorInstructions, 4u * 8 * 8);
-  // A and B are read once, in whole sectors. C's mask lets a lane store 2 bytes
+  // A and B are read once, in full sectors. C's mask lets a lane store 2 bytes
   // at a time; its 8 columns make 16 bytes, so that a warp's store meets 4 rows
   // of 128 bytes, 4 sectors of each.
   uint64_t loaded = 0, stored = 0, stores = 0;

@@ -55,7 +55,7 @@ TEST(SimOperations, BytePermutation) {
   }
 }
 
-// A generic address lies in one window; cvta leads there and back.
+// A generic address is in exactly one window; cvta converts in both directions.
 TEST(SimOperations, WindowsOfAddresses) {
   std::vector<Words> in = randomWords(64, 3);
   std::vector<Words> out = onThreads(R"(
@@ -233,7 +233,8 @@ std::array<Matrix, 4> fragments(const std::vector<Words> &in) {
   return m;
 }
 
-// Row r of matrix k lies at 16 (8 k + r), with rows shuffled by an odd factor.
+// Row r of matrix k is stored at 16 (8 k + r), with rows shuffled by an odd
+// factor.
 constexpr const char *RowAddress = R"(
   mul.lo.u32 %r0, %l, 5;
   and.b32 %r0, %r0, 31;

@@ -360,7 +360,7 @@ TEST(SimRaces, NonCoherentLoadsOfMemoryThatTheKernelWrites) {
               std::string::npos);
   }
 
-  // Block 1 reads what block 0 has written, behind a release and an acquire.
+  // Block 1 reads what block 0 has written, after a release and an acquire.
   const std::string blocks = R"(
     mov.u32 %r10, %ctaid.x;
     setp.eq.u32 %p1, %r10, 1;

@@ -110,9 +110,9 @@ TEST(SimResident, BlocksThatWaitForOneAnotherAreADeadlock) {
             "the 2 blocks that run wait for one another");
 }
 
-// Adds 1 to a place until it is `rounds`. No register tells one round from
-// another where the place is in memory; a pause makes a round longer than a
-// turn.
+// Adds 1 to a register or a memory location until it is `rounds`. If it is in
+// memory, registers are equal in every round; a pause makes a round longer than
+// a turn of the scheduler.
 Ran runLoop(const std::string &step, uint32_t rounds) {
   Options options;
   options.resident = 2;

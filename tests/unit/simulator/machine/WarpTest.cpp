@@ -12,8 +12,8 @@ namespace {
 
 constexpr int Rounds = 20;
 
-// Random words in which the lanes of each warp share a random mask (word 3) and
-// few values stand often (word 2); a1 says whether a lane is in the mask.
+// Random words: the lanes of each warp share a random mask (word 3), word 2
+// takes only five values, and a1 is 1 for the lanes in the mask.
 std::vector<Words> inMasks(uint64_t seed, size_t threads = 64) {
   std::vector<Words> in = randomWords(threads, seed);
   for (size_t t = 0; t < threads; ++t) {

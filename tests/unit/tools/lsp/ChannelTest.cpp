@@ -28,7 +28,7 @@ struct Pipe {
   }
 };
 
-// What reading these bytes says is wrong.
+// The error message of reading these bytes.
 std::string refused(const std::string &bytes) {
   Pipe pipe;
   pipe.put(bytes);

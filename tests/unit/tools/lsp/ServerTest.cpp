@@ -1,5 +1,5 @@
-// tests/unit/tools/lsp/ServerTest.cpp - what the language server answers to
-// messages, with a compiler that says what a test wants.
+// tests/unit/tools/lsp/ServerTest.cpp - the answers of the language server to
+// messages, with a compiler whose output a test chooses.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Server.h"

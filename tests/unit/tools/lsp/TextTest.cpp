@@ -1,4 +1,4 @@
-// tests/unit/tools/lsp/TextTest.cpp - places in UTF-16, URIs.
+// tests/unit/tools/lsp/TextTest.cpp - positions in UTF-16, URIs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Text.h"
@@ -20,7 +20,8 @@ TEST(LspText, ColumnsAreBytesAndCharactersUtf16) {
     EXPECT_EQ(characterOf(line, columns[i]), characters[i]);
     EXPECT_EQ(columnOf(line, characters[i]), columns[i]);
   }
-  // Inside of a character: where it begins. Behind the end: the end.
+  // A position inside a character maps to its begin, one past the end to the
+  // end.
   EXPECT_EQ(characterOf(line, 9), 3u);
   EXPECT_EQ(columnOf(line, 4), 7u);
   EXPECT_EQ(columnOf(line, 100), 12u);

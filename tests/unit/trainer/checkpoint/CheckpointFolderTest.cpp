@@ -1,5 +1,5 @@
 // tests/unit/trainer/checkpoint/CheckpointFolderTest.cpp - checkpoints on disk:
-// whole, verified, kept.
+// complete, verified, kept.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/CheckpointFolder.h"
@@ -142,7 +142,7 @@ TEST(CheckpointFolder, AnUnfinishedOneIsNone) {
 TEST(CheckpointFolder, ASaveThatFailsLeavesWhatWasThere) {
   const TestFolder run;
   const fs::path saved = save(run, 1, "one");
-  // A file stands where the folder should be, for root too.
+  // A file has the folder's name, which makes the save fail for root too.
   run.write("ckpt/step_00000002.tmp", "x");
   EXPECT_NO_THROW(save(run, 2, "two"));
   const TestFolder other;

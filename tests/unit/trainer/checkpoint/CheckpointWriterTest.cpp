@@ -1,5 +1,5 @@
 // tests/unit/trainer/checkpoint/CheckpointWriterTest.cpp - what the thread
-// writes, and what it says when it cannot.
+// writes, and the errors that it reports.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/checkpoint/CheckpointWriter.h"
@@ -86,7 +86,7 @@ TEST(CheckpointWriter, ItsEndCompletesWhatIsBeingWritten) {
   EXPECT_EQ(faultOf(checkpointPath(folder.path.string(), 7)), "");
 }
 
-// The whole state of several processes did not fit the first one's memory.
+// The state of all processes together did not fit the first one's memory.
 TEST(CheckpointWriter, NoMemoryIsAFailureOfThatStep) {
   Saved s;
   s.writer.start(s.at(4), OptimizerState());
@@ -98,8 +98,8 @@ TEST(CheckpointWriter, NoMemoryIsAFailureOfThatStep) {
   EXPECT_TRUE(listCheckpoints(s.config.out).empty());
 }
 
-// A file stands where the folder of checkpoints should be: as on a disk that
-// cannot be written, for root too.
+// A file has the name of the checkpoint folder: every save fails as on a disk
+// that cannot be written, for root too.
 TEST(CheckpointWriter, AFailureIsToldOnceAndTheNextIsTried) {
   Saved s;
   s.folder.write("ckpt", "not a folder");

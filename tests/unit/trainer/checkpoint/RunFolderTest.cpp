@@ -21,7 +21,7 @@ using namespace tessera::trainer;
 static std::mutex syncedMutex; // other tests write in threads
 static std::set<std::string> syncedPaths;
 
-// Takes the place of libc's function in this program, and records the path.
+// Replaces libc's function in this program, and records the path.
 extern "C" int fsync(int fd) {
   std::error_code code;
   const std::lock_guard<std::mutex> guard(syncedMutex);
@@ -153,7 +153,8 @@ TEST(RunFolder, RefusesAFolderOfOthersAndChangesNothing) {
   const RunFolder run(empty.path.string());
 }
 
-// A run may go on beside files of the user's, but these are never moved.
+// A run may resume in a folder with files of the user, but these are never
+// moved.
 TEST(RunFolder, DoesNotMoveFilesOfOthers) {
   const TestFolder folder;
   RunFolder(folder.path.string()).putAside();
@@ -168,7 +169,7 @@ TEST(RunFolder, DoesNotMoveFilesOfOthers) {
   EXPECT_EQ(run.putAside(), run.file("previous-1"));
 }
 
-// Checkpoints copied to another place are a run to go on with.
+// A run can resume from checkpoints that were copied to another folder.
 TEST(RunFolder, TakesCopiedCheckpoints) {
   const TestFolder folder;
   folder.write("ckpt/step_00000005/DONE", "");

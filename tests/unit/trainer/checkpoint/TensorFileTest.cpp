@@ -93,7 +93,7 @@ TEST(TensorFile, RoundTrip) {
   auto read = blank(some());
   readTensors(folder.file("t"), read);
   expectEqual(read, some());
-  // Data starts at a multiple of 64 bytes behind a header that begins with {.
+  // Data starts at a multiple of 64 bytes after a header that begins with {.
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   EXPECT_EQ((length + 8) % 64, 0u);
@@ -111,7 +111,7 @@ TEST(TensorFile, EveryTypeComesBack) {
     decodeTensors(view, "t", read);
     expectEqual(read, everyType());
   }
-  // Into a tensor whose elements do not lie one behind the other.
+  // Into a tensor whose elements are not contiguous.
   std::vector<models::Parameter> one = {
       {"x", at::arange(6, at::kShort).view({2, 3})}};
   std::vector<models::Parameter> other = {

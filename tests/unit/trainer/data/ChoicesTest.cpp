@@ -1,4 +1,4 @@
-// tests/unit/trainer/data/ChoicesTest.cpp - examples in llm.c's format, whole
+// tests/unit/trainer/data/ChoicesTest.cpp - examples in llm.c's format, intact
 // and damaged.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -24,7 +24,7 @@ std::string header(uint64_t examples) {
   return bytes;
 }
 
-/// The numbers behind 65535 and the length in bytes.
+/// An example: 65535, the length in bytes, then the numbers.
 std::string example(const std::vector<uint64_t> &numbers) {
   std::string bytes;
   putNumber(bytes, 65535, 2);

@@ -74,7 +74,7 @@ TEST(Corpus, JoinsAFolderInTheOrderOfNames) {
       std::string(300, 'a') + std::string(300, 'b') + std::string(30, 'c');
   EXPECT_EQ(textOf(c.training) + textOf(c.heldOut), all);
   EXPECT_EQ(c.hash, sha256Hex(all));
-  // Across the files, at any place.
+  // Reads across a file boundary, at an arbitrary offset.
   std::vector<int64_t> four(4);
   c.training.read(298, 4, four.data());
   EXPECT_EQ(four, (std::vector<int64_t>{'a', 'a', 'b', 'b'}));
@@ -147,7 +147,7 @@ TEST(Corpus, DocumentsArePreparedOnce) {
   ASSERT_EQ(folders().size(), 1u);
   const fs::path kept = folders()[0];
   const fs::file_time_type made = fs::last_write_time(kept);
-  // A second start finds it, though the first left a half-made one beside.
+  // A second start finds it, though the first left an incomplete one there.
   folder.write("deps/data/prepared/" + kept.filename().string() + ".making/x",
                "torn");
   EXPECT_EQ(loadCorpus(configFor(file)).hash, expected.hash);
@@ -305,8 +305,8 @@ TEST(Corpus, AFileThatIsCutShortIsAnError) {
   EXPECT_THROW(c.training.read(3000, 100, out.data()), Error);
 }
 
-// Long data is not read as a whole: the file is sparse, and hashing 3 TB would
-// not end.
+// Long data is neither read nor hashed completely: the file is sparse, and
+// hashing 3 TB would take hours.
 TEST(Corpus, LongDataIsNeitherReadNorHashedAsAWhole) {
   const TestFolder folder;
   const std::string file = folder.write("long.txt", counting(5000));

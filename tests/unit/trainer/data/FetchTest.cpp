@@ -147,8 +147,9 @@ TEST_F(Fetch, OtherProtocolsNamesAndSourcesAreRefused) {
   EXPECT_EQ(got("a.bin"), "first file");
 }
 
-// A program of that name on PATH stands for curl: it appends what is missing,
-// as `--continue-at -` asks, or ends as curl does where a server has no ranges.
+// A program named curl on PATH replaces curl: it appends the missing bytes, as
+// `--continue-at -` requests, or exits as curl does if the server does not
+// support ranges.
 TEST_F(Fetch, UrlsGoByCurlAndGoOn) {
   const std::string script =
       "#!/bin/sh\n"

@@ -74,7 +74,7 @@ TEST(Documents, AreWhereTheFilesSayTheyAre) {
   const TokenStore shards = storeOf(shardsOf(folder, {60, 70, 3, 1, 150, 2}));
   EXPECT_EQ(lengthsOf(shards), (Row{61, 71, 4, 2, 151, 3}));
   EXPECT_EQ(shards.endToken(), 256);
-  // Parts begin and end inside documents.
+  // part() may begin and end inside documents.
   EXPECT_EQ(lengthsOf(shards.part(10, 53)), (Row{51, 2}));
   EXPECT_EQ(lengthsOf(shards.part(61 + 71, 6)), (Row{4, 2}));
   EXPECT_FALSE(shards.part(10, 53).documents()[1].ends);
@@ -105,7 +105,7 @@ TEST(Documents, ADamagedIndexIsNamed) {
   const TestFolder folder;
   const std::string path = shardsOf(folder, {5, 5, 5}) + "/train_000000.bin";
   std::string bytes = readFile(path);
-  bytes[bytes.size() - 8] = 100; // the third begins behind the end
+  bytes[bytes.size() - 8] = 100; // the third begins past the end
   writeFile(path, bytes);
   try {
     storeOf(path).documents();
@@ -154,13 +154,14 @@ TEST(PackedRows, LongDocumentsGoOnInOtherRows) {
                            }())));
   const PackedRows rows(store, 4);
   ASSERT_EQ(rows.rows(), 3);
-  // Behind a cut the next token of the document, behind its end that token.
+  // After a cut, the target is the document's next token; after its end, the
+  // end token.
   EXPECT_EQ(readRow(rows, 0, 4).targets, (Row{1, 2, 3, 4}));
   EXPECT_EQ(readRow(rows, 1, 4).inputs, (Row{4, 5, 6, 7}));
   EXPECT_EQ(readRow(rows, 1, 4).targets, (Row{5, 6, 7, 8}));
   EXPECT_EQ(readRow(rows, 2, 4).targets, (Row{9, 50256, -100, -100}));
-  // What stands behind a part is not known to it: neither the next token nor
-  // an end.
+  // A part does not know what follows it: neither the next token nor a
+  // document's end.
   const PackedRows half(store.part(0, 6), 4);
   EXPECT_EQ(readRow(half, 1, 4).targets, (Row{5, -100, -100, -100}));
 }
@@ -192,7 +193,7 @@ TEST(PackedRows, EveryTokenOnceAndLittlePadding) {
       next = first + count;
     }
     EXPECT_EQ(next, store.size());
-    // A document that fits is whole.
+    // A document that fits into a row is not split.
     if (length > 91) {
       EXPECT_EQ(seen.size(), lengths.size());
     }
@@ -211,7 +212,7 @@ TEST(PackedRows, TextWithoutAnEndHasNoTargetThere) {
   EXPECT_THROW(PackedRows(TokenStore("a"), 4), Error);
 }
 
-// The setting packs both parts of a corpus.
+// The setting packs both the training and the held-out part of a corpus.
 TEST(PackedRows, AreMadeWhereTheSettingAsksForThem) {
   const TestFolder folder;
   Config c;

@@ -89,7 +89,8 @@ TEST(SequenceValues, PackedSequencesHaveTheirOwn) {
             (Values{0, 0, 1, 0, 0}));
 }
 
-// As in T5, both parts have a token. A window has the same draw in any batch.
+// As in T5, prefix and rest have at least one token. A window has the same draw
+// in any batch.
 TEST(SequenceValues, DrawsDependOnSeedAndWindowAlone) {
   std::set<int32_t> seen;
   for (int64_t i = 0; i < 200; ++i) {

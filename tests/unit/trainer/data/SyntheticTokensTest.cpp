@@ -32,7 +32,7 @@ TEST(SyntheticTokens, APartIsThatOfTheRow) {
       EXPECT_TRUE(std::equal(part.begin(), part.end(), row.begin() + first))
           << first;
     }
-    // Far behind 2^32, too.
+    // Also far beyond 2^32.
     const int64_t far = (int64_t(1) << 40) + 77;
     EXPECT_EQ(readTokens(t, far, 100)[60], readTokens(t, far + 60, 1)[0]);
   }

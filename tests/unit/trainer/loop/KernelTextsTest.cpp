@@ -100,7 +100,7 @@ TEST(KernelFiles, ARunKeepsTheTextsOfEachOfItsParts) {
                  std::chrono::seconds(60));
   EXPECT_TRUE(check.status.ok()) << check.errors;
   EXPECT_NE(check.output.find("nn/b.py: OK"), std::string::npos);
-  // The same texts are not kept again; others are, beside the first.
+  // The same texts are not kept again; other texts are kept in addition.
   keepKernels(path, 5, {{"nsa/a.py", "one"}, {"nn/b.py", "two"}});
   EXPECT_EQ(folders(), Names{"step_00000000"});
   keepKernels(path, 5, {{"nsa/a.py", "other"}, {"nn/b.py", "two"}});

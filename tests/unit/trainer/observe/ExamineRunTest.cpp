@@ -141,7 +141,7 @@ TEST(Watch, TokensPerSecondCollapse) {
   EXPECT_EQ(Watched(slowFrom(39, 0)).after(1).finding, RunFinding::Fine);
 }
 
-// The fields stand in the lines that have them; others come in between.
+// Only some lines have the fields; other lines come in between.
 TEST(Watch, GatesCollapse) {
   const auto gates = [](const char *key, double value, int first) {
     return [=](int step, json &record) {

@@ -43,8 +43,8 @@ TEST(Telemetry, DurationsChangeTheirUnitsAtSixty) {
   EXPECT_EQ(duration(100 * 3600 + 59 * 60), "100h59m");
 }
 
-// The run goes on, says so once, and writes later what is missing: no line is
-// lost, none is torn.
+// The run continues, reports the failure once, and later writes what is
+// missing: no line is lost, none is torn.
 TEST(Telemetry, AFullDiskIsNoEnd) {
   const TestFolder folder;
   Telemetry telemetry(folder.file("metrics.jsonl"), 0);
@@ -83,7 +83,7 @@ TEST(Telemetry, AResumedRunKeepsThePastAndDropsTornLines) {
                             "{\"again\":true,\"step\":3}\n");
 }
 
-/// What the other reader says of the files in tb/.
+/// The events that the independent reader prints for the files in tb/.
 std::string events(const TestFolder &folder) {
   std::string text;
   for (const auto &e :

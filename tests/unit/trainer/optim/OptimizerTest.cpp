@@ -189,8 +189,8 @@ TEST(AdamW, ClipReadsOneNumber) {
   EXPECT_EQ(readsOf([&] { optimizer.step(0.1); }), 2);
 }
 
-// Updates below half a unit of bf16's last place add up in the masters, and
-// the model gets their rounded values.
+// Updates below half a bf16 ulp add up in the masters, and the model gets their
+// rounded values.
 TEST(AdamW, SmallUpdatesAddUpInBf16) {
   Config c;
   c.precision = Precision::Bf16;

@@ -1,5 +1,5 @@
-// tests/unit/trainer/parallel/ExchangeProbeTest.cpp - what the start says of
-// the exchange.
+// tests/unit/trainer/parallel/ExchangeProbeTest.cpp - the line that a run
+// prints about the gradient exchange at its start.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/parallel/ExchangeProbe.h"

@@ -37,7 +37,7 @@ at::Tensor lossOf(const Parameters &all, double factor, bool reverse) {
 
 /// Both processes have gradients of 1 and 3, though they arrive in opposite
 /// orders: the mean is 2 everywhere, in the first step and in later ones. In
-/// bf16 each gradient is added to its place in fp32 before it is sent.
+/// bf16 each gradient is added to its fp32 accumulator before it is sent.
 TEST(GradientExchange, AveragesInTheOrderOfTheFirstProcess) {
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
     std::vector<int64_t> beside(2);

@@ -1,5 +1,5 @@
-// tests/unit/trainer/parallel/StateShardsTest.cpp - the optimizer's state in
-// parts: as much as one process alone would have, and the same updates.
+// tests/unit/trainer/parallel/StateShardsTest.cpp - shards of the optimizer's
+// state: together as large as one process's state, with the same updates.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/parallel/StateShards.h"
@@ -19,8 +19,8 @@ namespace {
 using Parameters = std::vector<models::Parameter>;
 const std::vector<std::string> fine = {"", ""};
 
-/// Of odd sizes, so that shards end inside of them: 9, 4096 and 77 elements,
-/// and vectors behind the matrices.
+/// Of odd sizes, so that shards end inside of them: 9, 4096 and 77 elements;
+/// vectors come after the matrices.
 Parameters someParameters() {
   Parameters all;
   int64_t seed = 0;

@@ -27,8 +27,8 @@ int64_t planned(const Config &c) {
   return plan.stateBytes + plan.activationBytes;
 }
 
-// What it says is what a plan of these settings says, and no earlier change
-// would have done.
+// The hint reports the bytes of the plan of these settings, and no earlier
+// change would have sufficed.
 TEST(MemoryHint, TakesTheFirstChangeThatFits) {
   const std::vector<Texts> expected = {
       {"runtime.gradient_checkpointing=mlp"},

@@ -122,7 +122,7 @@ TEST(Settings, AFeatureThatIsMissingIsNeverPassedOver) {
                   "nsa.force_gate wants none or cmp or sel or win"));
   EXPECT_TRUE(has(refusal("nsa: {force_gate: win, w: 0}"),
                   "the win branch is not used"));
-  // What stands behind it counts.
+  // Settings that come later take precedence.
   EXPECT_EQ(refusal("nsa: {phi: mlp}", {"nsa.phi=avg"}), "accepted");
 }
 

@@ -51,7 +51,8 @@ TEST(Tokenizer, TheEndIsBehindTiktokensRanks) {
   EXPECT_EQ(Tokenizer(readVocabulary(folder)).endToken(), -1);
 }
 
-// Bytes that are no UTF-8 come back, too, whatever stands beside them.
+// Bytes that are not UTF-8 also come back unchanged, with any bytes around
+// them.
 TEST(Tokenizer, AnyBytesComeBack) {
   Tokenizer tokenizer(readVocabulary(folder));
   uint32_t state = 5;

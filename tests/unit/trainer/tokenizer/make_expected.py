@@ -53,7 +53,7 @@ def texts():
 def main():
     bpe = tokenizers.Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    # One token less: the end of a text is ours, behind the others.
+    # One token less: the end of a text is our token, which comes after the others.
     bpe.train(["text.txt"], trainers.BpeTrainer(
         vocab_size=SIZE - 1, min_frequency=2, show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
