@@ -72,7 +72,7 @@ TEST_F(Control, EachStepIsASignOfLife) {
 }
 
 // One of two processes is stopped: the other waits for it in the middle of a
-// step, says so with its stack, and goes on when it comes back.
+// step, reports this with its stack, and continues when the first resumes.
 TEST_F(Control, AStalledStepIsReportedOnce) {
   SpawnOptions options;
   options.arguments = {"/bin/sh", "-c",
@@ -116,8 +116,8 @@ TEST_F(Control, AStalledStepIsReportedOnce) {
   EXPECT_EQ(status->code, 128 + SIGTERM) << log("stall");
 }
 
-// A run whose gates are held at one branch says so itself; one of its own gates
-// is fine, and both have the figures that a report draws.
+// A run whose gates are held at one branch warns of it. A run with learned
+// gates does not, and both record the metrics that a report plots.
 TEST_F(Control, GatesOfARunThatCollapse) {
   expectFine(run("free"));
   expectFine(run("held", {"nsa.force_gate=win"}));

@@ -12,7 +12,7 @@
 //   CRASH_SAVE=S      which save of the process, from 1
 //   CRASH_AT=N        SIGKILL instead of its N-th operation; of a write the
 //                     first half is done
-//   CRASH_SIGNAL=N    that signal instead of SIGKILL; the operation goes on
+//   CRASH_SIGNAL=N    that signal instead of SIGKILL; the operation continues
 //   CRASH_WAIT=R      no signal: the operation waits until R lines of
 //                     metrics.jsonl are written, a minute at most, and the
 //                     trace gets "waited" or "overdue" for it

@@ -38,8 +38,8 @@ protected:
                   "SIM_CUDA_COUNTS=" + counts(out), "SIM_CUDA_FAIL=" + failing,
                   "LD_LIBRARY_PATH=" + libraries()});
   }
-  /// A copy of the program beside the plug-in of the simulated driver, which is
-  /// taken instead of that of real GPUs.
+  /// Copies the program next to the plug-in of the simulated driver, so that it
+  /// loads that plug-in instead of the one for real GPUs.
   void usePlugin() {
     const auto bin = folder.path / "bin";
     std::filesystem::create_directories(bin);
@@ -167,9 +167,9 @@ TEST_F(CudaSmoke, AGpuThatIsLostEndsTheRunAndLosesNothing) {
   EXPECT_EQ(steps("lost").size(), 5u);
 }
 
-// Two processes, each on a GPU of its own, whose tensors go through the host's
-// memory; NCCL needs GPUs. The parts of the optimizer's state meet in the
-// checkpoint.
+// Two processes with a GPU each, whose tensors are exchanged through the host's
+// memory, because NCCL needs real GPUs. The checkpoint joins the shards of the
+// optimizer's state.
 TEST_F(CudaSmoke, TwoGpusExchangeThroughTheHost) {
   const std::vector<std::string> settings = {
       "train.batch_size=2", "train.steps=2", "runtime.ddp_compress=off"};

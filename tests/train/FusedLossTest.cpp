@@ -115,7 +115,8 @@ TEST_F(FusedLoss, ListsTheKernelsOfKeptLogits) {
   EXPECT_FALSE(lists("chunks", "sim:sm_80"));
 }
 
-// Rows of whole documents: the last token of a row has no target, padding none.
+// Rows of complete documents: the last token of a row and padding have no
+// target.
 TEST_F(FusedLoss, TokensWithoutATargetDoNotCount) {
   std::istringstream words(smallText());
   std::string lines;
@@ -130,7 +131,7 @@ TEST_F(FusedLoss, TokensWithoutATargetDoNotCount) {
       1e-5);
 }
 
-// What --dry-run says is what the run has; auto goes by the vocabulary.
+// The run has what --dry-run reports; `auto` depends on the vocabulary's size.
 TEST_F(FusedLoss, TheVocabularyDecides) {
   for (const auto &[size, expected] :
        {std::pair("8191", false), std::pair("8192", true)}) {

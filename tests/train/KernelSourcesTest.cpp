@@ -17,7 +17,7 @@ namespace {
 
 class KernelRun : public TrainRun {
 protected:
-  /// The files behind `kernels:` in what --dry-run prints.
+  /// The files after `kernels:` in the output of --dry-run.
   static std::set<std::string> plannedKernels(const std::string &plan) {
     std::set<std::string> planned;
     std::istringstream words(plan.substr(plan.rfind("kernels:") + 8));
@@ -95,7 +95,7 @@ TEST_P(KernelSources, LossesAgree) {
 }
 
 /// The same with everything but sums and masters in bf16, where the two round
-/// in other places.
+/// at different points.
 TEST_P(KernelSources, LossesAgreeInBf16) {
   const std::vector<std::string> settings = {
       std::string("attention=") + GetParam(), "train.steps=100",
@@ -277,9 +277,9 @@ TEST_P(KernelSources, TheSecondStartCompilesNothing) {
 INSTANTIATE_TEST_SUITE_P(Attention, KernelSources,
                          testing::Values("nsa", "dense"));
 
-/// nsa.phi=mlp_pe is a product of torch's matrices and the stages of attention
-/// behind the compression: the same losses, the kernels that --dry-run names,
-/// packed documents, and a run that goes on bit for bit.
+/// nsa.phi=mlp_pe is a product of torch's matrices, followed by the stages of
+/// attention after the compression: the same losses, the kernels that --dry-run
+/// names, packed documents, and a run that resumes bit for bit.
 TEST_F(KernelRun, ALearnedCompressionTrainsAlike) {
   std::string lines;
   std::istringstream words(smallText());
@@ -341,8 +341,8 @@ TEST_F(KernelRun, APlanNamesTheKernelsOfALearnedCompression) {
   EXPECT_EQ(plannedKernels(plan.output), keptKernels("real"));
 }
 
-/// debug.compare_every says nothing about right kernels, changes no bit, and
-/// compiles nothing after the first step.
+/// debug.compare_every reports nothing about correct kernels, changes no bit,
+/// and compiles nothing after the first step.
 TEST_F(KernelRun, ComparisonsChangeNoBit) {
   for (const std::string precision : {"fp32", "bf16"})
     for (const std::string attention : {"nsa", "dense"}) {

@@ -1,4 +1,4 @@
-// tests/train/KillTest.cpp - SIGKILL at any moment: every restart goes on, no
+// tests/train/KillTest.cpp - SIGKILL at any moment: every restart resumes, no
 // checkpoint is lost.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -46,8 +46,8 @@ protected:
     return all;
   }
 
-  /// The steps of the checkpoints whose files are what their DONE says; none
-  /// with the name of a checkpoint may be anything else.
+  /// The steps of the checkpoints whose files match their DONE. Every folder
+  /// with the name of a checkpoint must be one.
   std::set<int> goodCheckpoints(const std::string &out) {
     std::set<int> good;
     std::error_code none;
@@ -177,7 +177,8 @@ TEST_F(Kill, EveryRestartGoesOnAndNoCheckpointIsLost) {
       ++killed;
       inSaves += inSave;
       before = now;
-      // Killed behind its last word: the next start is a run of its own.
+      // The run was killed after it wrote its result: the next start is a new
+      // run.
       if (fs::exists(folder.path / out / "metrics.json")) {
         before.clear();
         out = "run" + std::to_string(++runs);

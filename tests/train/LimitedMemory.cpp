@@ -11,7 +11,7 @@
 #include <mutex>
 
 extern "C" {
-// glibc's own, behind the names below.
+// glibc's implementations of the functions that this file replaces.
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 }

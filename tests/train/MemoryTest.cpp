@@ -1,5 +1,5 @@
-// tests/train/MemoryTest.cpp - the memory that a plan says next to what the
-// tensors of a step take.
+// tests/train/MemoryTest.cpp - the memory that a plan predicts compared with
+// what the tensors of a step take.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/models/CountedMemory.h"

@@ -1,5 +1,5 @@
-// tests/train/NoMemoryTest.cpp - a run whose tensors find no memory says which
-// setting takes less, and goes on with it.
+// tests/train/NoMemoryTest.cpp - a run whose tensors find no memory names a
+// setting that takes less, and resumes with it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
@@ -19,9 +19,9 @@ protected:
   }
 };
 
-// The MLP's activations are most of what a step keeps. The run goes on from its
-// checkpoint with what the hint names, to the bits of a run that had the
-// memory.
+// The MLP's activations are most of what a step keeps. The run resumes from its
+// checkpoint with the setting that the hint names, and ends with the bits of a
+// run that had enough memory.
 TEST_F(NoMemory, ASettingIsNamedAndTheRunGoesOnWithIt) {
   const std::vector<std::string> settings = {
       "attention=sdpa",    "model.mlp_dim=2048", "train.batch_size=4",

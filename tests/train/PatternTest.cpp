@@ -39,7 +39,7 @@ TEST_F(TrainPattern, LossesFallAndTheSinkLearns) {
   EXPECT_NE(weights.find("blocks.1.attention.head_learned"), std::string::npos);
 }
 
-// Without a learned parameter, a window of the whole sequence is dense
+// Without a learned parameter, a window as long as the sequence is dense
 // attention, and has the losses of torch's.
 TEST_F(TrainPattern, AWideWindowIsDenseAttention) {
   expectFine(train("window", {"attention=kernels/patterns/window.py",

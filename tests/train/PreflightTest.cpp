@@ -1,5 +1,5 @@
-// tests/train/PreflightTest.cpp - tessera preflight: first steps of a run that
-// leave nothing behind.
+// tests/train/PreflightTest.cpp - tessera preflight: the first steps of a run,
+// which leave no files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"

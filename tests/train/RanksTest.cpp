@@ -1,5 +1,5 @@
 // tests/train/RanksTest.cpp - a run of two processes: equal to one of one, ends
-// when one of them ends, and goes on with any number of them.
+// when one of them ends, and resumes with any number of processes.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
@@ -61,8 +61,8 @@ protected:
   }
 
   /// The one traced step of process 0 has an all-reduce for each bucket and one
-  /// for the loss, none in the thread that computes. When they run is up to the
-  /// scheduler; metrics.jsonl says how many were started beside the pass.
+  /// for the loss, none in the thread that computes. The scheduler decides when
+  /// they run; metrics.jsonl records how many were started during the pass.
   void expectSpansInOtherThreads(const std::string &out, int buckets) {
     const nlohmann::json trace =
         nlohmann::json::parse(readFile(folder.file(out + "/trace.json")));
@@ -246,8 +246,8 @@ TEST_F(Ranks, GradientsAreExchangedBesideTheBackwardPass) {
   expectEqual("one", "twofp32", 12);
 }
 
-/// The same bits as with the whole state in each process, though a process has
-/// half of it; its checkpoints are those of any number of processes.
+/// The same bits as with the complete state in each process, though a process
+/// holds half of it; any number of processes can resume from its checkpoints.
 TEST_F(Ranks, EachKeepsItsPartOfTheOptimizersState) {
   for (const char *precision : {"fp32", "bf16"}) {
     const std::string p = precision;
@@ -262,7 +262,8 @@ TEST_F(Ranks, EachKeepsItsPartOfTheOptimizersState) {
         EXPECT_TRUE(checkpoint("whole" + p, step, file) ==
                     checkpoint("parts" + p, step, file))
             << file << " of step " << step;
-    // From the middle of the run in parts, with one process and with two.
+    // Resumes from the middle of the sharded run, with one process and with
+    // two.
     for (const int count : {1, 2}) {
       const std::string out = "again" + p + std::to_string(count);
       fs::create_directories(folder.path / out / "ckpt");
@@ -309,7 +310,7 @@ TEST_F(Ranks, GradientsMayBeRoundedOnTheirWay) {
     expectFine(runRanks(2, wire, all));
     const auto rounded = steps(wire);
     ASSERT_EQ(exact.size(), rounded.size());
-    // A rounded gradient is off by at most half a unit of its last place.
+    // A rounded gradient is off by at most half an ulp.
     const double unit = wire == std::string("bf16") ? 0x1p-8 : 0x1p-11;
     EXPECT_NEAR(rounded[0].second / exact[0].second, 1, 2 * unit);
     for (size_t i = 0; i < exact.size(); ++i)

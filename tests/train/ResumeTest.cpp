@@ -1,4 +1,4 @@
-// tests/train/ResumeTest.cpp - what a run goes on from, and what it refuses
+// tests/train/ResumeTest.cpp - from what a run resumes, and what it refuses
 // without changing anything.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -15,8 +15,8 @@ namespace {
 
 class Resume : public TrainRun {
 protected:
-  /// A finished run as if it had been killed behind its newest checkpoint, of
-  /// those at 5, 10 and 12 steps.
+  /// A finished run that looks as if it had been killed after its newest
+  /// checkpoint, of those at 5, 10 and 12 steps.
   void makeUnfinished(const std::string &out,
                       std::vector<std::string> more = {}) {
     more.insert(more.end(), {"train.save_every=5", "train.keep=9"});
@@ -184,7 +184,8 @@ TEST_F(Resume, AFinishedRunIsExtended) {
   EXPECT_EQ(steps("straight"), steps("mine"));
   EXPECT_EQ(metrics("straight")["val_bpb"], metrics("mine")["val_bpb"]);
   EXPECT_EQ(readFile(folder.file("mine/metrics-12.json")), result);
-  // As if it had been killed in its first added step: the same command goes on.
+  // As if it had been killed in its first added step: the same command resumes
+  // it.
   fs::remove(folder.path / "mine/metrics.json");
   fs::remove_all(checkpointFile("mine", 20, "DONE").parent_path());
   const CommandResult again = runCommand(extend, std::chrono::seconds(300));
@@ -343,8 +344,8 @@ TEST_F(Resume, PackedDocumentsGoOnBitForBit) {
                 "data.packing");
 }
 
-// A rate that blows the run up: the message says what to change, and the run
-// goes on with exactly that change.
+// A rate with which the run diverges: the message names a change, and the run
+// resumes with exactly that change.
 TEST_F(Resume, AfterANaNALowerRateGoesOn) {
   // A decay that is mild at the usual rate and throws weights about at 100.
   const std::string decay = "train.weight_decay=50";

@@ -50,7 +50,7 @@ protected:
   }
 };
 
-// One byte gives a loss that is not finite; the text has it in one place.
+// One byte gives a loss that is not finite; the text contains it once.
 TEST_F(Skip, ANaNIsNoDeadEnd) {
   std::string text = smallText();
   text[30 * 128 + 5] = 'Z'; // window 30: in step 16
@@ -85,7 +85,7 @@ TEST_F(Skip, ANaNIsNoDeadEnd) {
   EXPECT_TRUE(fs::exists(folder.file("nan/ckpt/step_00000017")));
   EXPECT_TRUE(metrics("nan")["val_bpb"].is_number());
 
-  // Without a budget the run stops there, and goes on with one.
+  // Without a budget the run stops there, and with one it resumes.
   fs::remove(folder.path / "nan/metrics.json");
   for (const char *later : {"step_00000017", "step_00000020"})
     fs::remove_all(folder.path / "nan/ckpt" / later);
@@ -134,7 +134,8 @@ TEST_F(Skip, ANaNInOneProcessIsSkippedByBoth) {
   EXPECT_TRUE(metrics("nan")["val_bpb"].is_number());
 }
 
-// What is left when all steps behind a checkpoint fail is not to go on from it.
+// If all steps after a checkpoint fail, no message recommends to resume from
+// it.
 TEST_F(Skip, ACheckpointWithoutAFiniteStepBehindItIsNotRecommended) {
   const std::vector<std::string> settings = {
       "train.save_every=5", "train.keep=9", "train.final_windows=4"};

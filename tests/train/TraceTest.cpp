@@ -27,8 +27,8 @@ protected:
   static double end(const json &e) {
     return e["ts"].get<double>() + e["dur"].get<double>();
   }
-  /// Whether `inner` lies in `outer`, on the same thread; to the nanosecond in
-  /// which both are written.
+  /// Whether `inner` is within `outer`, on the same thread; both are written in
+  /// nanoseconds.
   static bool within(const json &inner, const json &outer) {
     return inner["tid"] == outer["tid"] &&
            begin(inner) >= begin(outer) - 1e-3 &&
@@ -98,8 +98,8 @@ TEST_F(TraceFile, NewMemoryIsNotFilled) {
     EXPECT_TRUE(named(all, "aten::fill_", e).empty()) << e;
 }
 
-// Parts of one projection: the gradient of each slice would be as large as the
-// whole, and added to the others.
+// Slices of one projection: the gradient of each slice would be as large as
+// that of the projection, and would be added to the others.
 TEST_F(TraceFile, GradientsOfHeadsArePutSideBySide) {
   std::vector<std::string> settings = compiled;
   settings.push_back("train.trace_steps=11,11");
@@ -110,7 +110,7 @@ TEST_F(TraceFile, GradientsOfHeadsArePutSideBySide) {
     parts += e["name"] == "SplitWithSizesBackward0";
   }
   EXPECT_EQ(slices, 0);
-  // Projection, turned heads, values: of two layers in two micro-batches.
+  // Projection, rotated heads, values: of two layers in two micro-batches.
   EXPECT_EQ(parts, 3 * 2 * 2);
 }
 
@@ -221,7 +221,7 @@ TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
     for (const json &phase : forward) {
       for (const char *layer : {"layer 0", "layer 1"})
         EXPECT_EQ(named(all, layer, phase).size(), 1u) << layer;
-      // Two in each block, one before the head; all but the first behind a
+      // Two in each block, one before the head; all but the first follow a
       // residual sum.
       EXPECT_EQ(named(all, "kernel rmsnorm_fwd", phase).size(), 1u);
       EXPECT_EQ(named(all, "kernel residual_norm_fwd", phase).size(), 4u);
@@ -237,7 +237,7 @@ TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
       EXPECT_EQ(named(all, "kernel residual_norm_bwd", phase).size(), 3u);
     }
   }
-  // Behind step 11: the copy by this thread, the writing by another.
+  // After step 11: this thread copies, another thread writes.
   std::map<std::string, json> parts;
   for (const json &e : all)
     if (e["cat"] == "part")

@@ -1,4 +1,5 @@
-// tests/train/TrainTest.cpp - whole runs: resume, equality, signals, bad input.
+// tests/train/TrainTest.cpp - complete runs: resume, equality, signals, bad
+// input.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Hash.h"
@@ -121,7 +122,8 @@ TEST_F(Train, Bf16LearnsAsFp32DoesAndGoesOnBitForBit) {
     EXPECT_EQ(checkpoint("bf16", 120, name), checkpoint("cut", 120, name));
   EXPECT_EQ(metrics("bf16")["val_bpb"], metrics("cut")["val_bpb"]);
   EXPECT_GT(steps("bf16").front().first, 7.5);
-  // The weights of a checkpoint are fp32: either precision goes on from it.
+  // The weights of a checkpoint are fp32: a run of either precision resumes
+  // from it.
   const CommandResult wider =
       run("wider", {"train.steps=120", "train.lr=0.01", "train.log_every=10",
                     "runtime.precision=fp32"});
@@ -422,7 +424,7 @@ TEST_F(Train, OtherSettingsDoNotResume) {
   expectFine(run("mine", {"train.steps=3", "resume=never"}));
 }
 
-/// The number behind "parameters" or before it in the output.
+/// The number in the output that follows `before`, or -1.
 int64_t numberAt(const std::string &text, const std::string &before) {
   const size_t at = text.find(before);
   return at == std::string::npos
@@ -430,7 +432,7 @@ int64_t numberAt(const std::string &text, const std::string &before) {
              : std::atoll(text.c_str() + at + before.size());
 }
 
-// It says what the run then has, and touches nothing.
+// A dry run reports what the run then has, and changes nothing.
 TEST_F(Train, ADryRunCountsWhatTheRunHas) {
   const std::vector<std::vector<std::string>> models = {
       {},
@@ -522,7 +524,7 @@ TEST_F(Train, SamplesAreDrawnOnTheWay) {
               text.substr(text.size() - text.size() / 20, 32));
     samples.push_back(record["sample"]);
   }
-  ASSERT_EQ(samples.size(), 2u); // not behind the last step
+  ASSERT_EQ(samples.size(), 2u); // not after the last step
   EXPECT_NE(samples[0], samples[1]);
   // 60 steps teach it which bytes there are.
   size_t known = 0;
@@ -707,7 +709,7 @@ TEST_F(Train, GeneratesTextOfATokenizer) {
       write({"data.tokenizer_path=" + vocabulary.out, "--seed", "3"});
   expectFine(text);
   EXPECT_EQ(text.output.substr(0, 4), "the ");
-  // Words of the text, not single letters: its tokens are whole words.
+  // Words of the text, not single letters: the tokens are complete words.
   size_t known = 0;
   for (const char *word : {"tile", "of", "stone", "is", "laid", "upon", "floor",
                            "and", "then", "walls", "rise"})

@@ -58,14 +58,14 @@ def folder(tmp_path_factory):
 
 
 def test_llama(folder):
-    """The mean loss of held-out text is what the run says of it."""
+    """The mean loss of held-out text equals the one that the run recorded."""
     w = plain.tensors(folder / "hf.safetensors")
     text = plain.text(40000)
     held = text[len(text) - len(text) // 20:]
     tokens = torch.tensor(list(held[:plain.LENGTH + 1]))
     loss = torch.nn.functional.cross_entropy(llama(w, tokens[:-1]), tokens[1:]).item() / 0.6931471805599453
     told = json.loads((folder / "llama/metrics.json").read_text())["val_bpb"]
-    assert abs(loss - told) < 2e-5 * told, "loss %.7f, the run says %.7f" % (loss, told)
+    assert abs(loss - told) < 2e-5 * told, "loss %.7f, the run recorded %.7f" % (loss, told)
 
 
 def begins_with(folder, name, file, *settings):

@@ -5,9 +5,9 @@ SPDX-License-Identifier: Apache-2.0
 
 Every second kill hits the process that saves between the first byte of a checkpoint and its name, instead of a write, a sync or
 a rename (CrashAt.cpp). The others hit a process, the launcher or all of them after a random time. After each, every folder with
-the name of a checkpoint must have the sums of its DONE, the newest one must not be older than before, and the restart must go on
+the name of a checkpoint must have the sums of its DONE, the newest one must not be older than before, and the restart must resume
 from it; a run that came to its end must have the bits of an undisturbed run. With `result` the counts are added to that
-file after each 10 kills, and a later call goes on from there with other moments.
+file after each 10 kills, and a later call continues from there with other moments.
 """
 import datetime
 import hashlib
@@ -214,7 +214,7 @@ class Trial:
         counts["in_saves"] += in_save
         self.tally.victims[victim] = self.tally.victims.get(victim, 0) + 1
         if (pathlib.Path(self.out()) / "metrics.json").exists():
-            self.next_run()  # killed behind its last word
+            self.next_run()  # killed after it wrote its result
 
     def judge(self, ended, log):
         counts, now = self.tally.counts, good_checkpoints(self.out())
@@ -223,7 +223,7 @@ class Trial:
         if self.before and gone_on:
             require(int(gone_on.group(1)) == max(self.before), "went on from %s, not %s" % (gone_on.group(1), self.before))
             counts["resumed"] += 1
-        require(gone_on or not self.before or not ended, "a run starts over beside checkpoints:\n" + log)
+        require(gone_on or not self.before or not ended, "a run starts over although there are checkpoints:\n" + log)
         require(not re.search(r"^(\[rank \d\] )?error: (?!process \d)", log, re.M), log)
         if self.before and (not now or max(now) < max(self.before) or len(now) < min(KEEP, len(self.before))):
             counts["checkpoints_lost"] += 1

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 
 def losses(w, tokens, count):
-    """Of the last tokens, behind a prefix of all others."""
+    """The losses of the last `count` tokens; all others are the prefix."""
     tokens = torch.tensor(tokens)
     out = logits(w, tokens[:-1], len(tokens) - count)
     return torch.nn.functional.cross_entropy(out[-count:], tokens[-count:], reduction="none")

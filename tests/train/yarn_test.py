@@ -98,7 +98,7 @@ def test_drawn(folder, w, scaling):
                            str(DRAWN), "--temperature", "0", *settings(scaling)], stdout=subprocess.PIPE, check=True)
     drawn = done.stdout[len(PROMPT):len(PROMPT) + DRAWN]
     tokens = torch.tensor(list(PROMPT.encode() + drawn))
-    # Each byte is the likeliest one behind those before it; where two are as likely, either.
+    # Each byte is the likeliest one after those before it; where two are as likely, either.
     out = logits(w, tokens[:-1])[len(PROMPT) - 1:]
     taken = out.gather(1, tokens[len(PROMPT):, None])[:, 0]
     assert len(drawn) == DRAWN, "%s: %d bytes drawn" % (scaling, len(drawn))
