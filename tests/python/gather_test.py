@@ -20,7 +20,7 @@ def by_indices(X, IDX, OUT, AXIS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.
 
 @tessera.jit
 def turned(X, OUT, by, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """The last of the pairs of each row of X [ROWS, COLUMNS, 2], turned by `by` columns: the indices depend on the place alone."""
+    """The second of each pair of X [ROWS, COLUMNS, 2], rotated by `by` columns: the indices depend on the position alone."""
     row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
     at = row * COLUMNS + column
     pair = tl.load(X + at[:, :, None] * 2 + tl.arange(0, 2)[None, None, :])
@@ -30,7 +30,7 @@ def turned(X, OUT, by, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
 
 @tessera.jit
 def after_product(A, B, OUT, by, N: tl.constexpr):
-    """Columns of a b turned by `by`, where a product leaves its elements."""
+    """The columns of a b, rotated by `by`; the operand has the layout of a product."""
     i, j = tl.arange(0, 16)[:, None], tl.arange(0, N)[None, :]
     k = tl.arange(0, 16)
     c = tl.dot(tl.load(A + i * 16 + k[None, :]), tl.load(B + k[:, None] * N + j))

@@ -171,5 +171,5 @@ class TestInterrupt:
         assert process.wait(60) == -signal.SIGINT
         deadline = time.monotonic() + 30
         while any(alive(child) for child in children):
-            assert time.monotonic() < deadline, "the child goes on"
+            assert time.monotonic() < deadline, "the child still runs"
             time.sleep(0.02)

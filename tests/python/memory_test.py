@@ -51,7 +51,7 @@ def peak(changes):
 
 
 def expected(tokens):
-    """Bytes at the peak of each pass, by the shapes of docs/kernel-reference.md; the backward's beside what the forward left."""
+    """Bytes at the peak of each pass, by the shapes of docs/kernel-reference.md; the backward pass's without what the forward pass left."""
     rows, blocks = tokens * HEADS, tokens // SELECTION + 1
     queries, keys, compressed = 2 * rows * SIZE, 2 * tokens * KEY_HEADS * SIZE, 2 * (tokens // STRIDE - 1) * KEY_HEADS * SIZE
     lists = KEY_HEADS * tokens * SELECTED * (4 + 8)

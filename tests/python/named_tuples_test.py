@@ -1,4 +1,4 @@
-"""tests/python/named_tuples_test.py - classes of typing.NamedTuple beside kernels of tessera.jit.
+"""tests/python/named_tuples_test.py - classes of typing.NamedTuple in the module of tessera.jit kernels.
 
 SPDX-License-Identifier: Apache-2.0
 """

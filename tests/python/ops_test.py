@@ -223,7 +223,7 @@ def test_combine():
 
 
 def test_nsa_attention():
-    """The whole attention: RoPE, compression, selection, window and gates, and all gradients."""
+    """The complete attention: RoPE, compression, selection, window and gates, and all gradients."""
     for lengths in PACKINGS:
         p = ref.Packing(lengths)
         t, h = p.tokens, 2
@@ -576,7 +576,7 @@ def examples():
     yield "nsa_selected_attention", (q, k, v, indices, p.cu, 20, 8)
     yield "nsa_select", (q, kc, lse, p.cu, cu_cmp, 20, 8, 4, 8, 3)
     yield "nsa_select_scores", (q, kc, lse, p.cu, cu_cmp, 20, 8, 4, 8, 3)
-    yield "nsa_select_scores", (q, kc, lse, p.cu, cu_cmp, 24, 8, 4, 8, 3)  # whole blocks
+    yield "nsa_select_scores", (q, kc, lse, p.cu, cu_cmp, 24, 8, 4, 8, 3)  # complete blocks
     yield "nsa_ranges", (indices, p.cu, 20, 8)
     yield "nsa_compress", (k, w, p.cu, cu_cmp, 20, rows, 8, 4)
     yield "nsa_compress", (k, None, p.cu, cu_cmp, 20, rows, 8, 4)
@@ -625,7 +625,7 @@ def test_opcheck(subtests):
     utils = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
     for name, arguments in examples():
         with subtests.test(name):
-            # Behind their counts lists hold anything, as do logits behind the vocabulary: two calls differ.
+            # Lists hold arbitrary values after their count, and so do logits after the vocabulary: two calls differ.
             unset = name in ("nsa_block_lists", "linear_cross_entropy_logits")
             torch.library.opcheck(getattr(ops, name).default, arguments, test_utils=utils[:3] if unset else utils)
 

@@ -1,4 +1,4 @@
-# tests/python/ordered_blocks_test.py - programs that add to one place in a fixed order, with some of them resident at a time.
+# tests/python/ordered_blocks_test.py - programs that add to one address in a fixed order, with some of them resident at a time.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import numpy

@@ -31,7 +31,7 @@ def test_the_main_loop(file, kernel, sizes):
     assert report["spill_stores"] == report["spill_loads"] == 0
     assert report["async_stages"] == 2, "the queries of the next iteration are copied ahead of the wait for other programs"
     loops = [loop["iteration"] for loop in report["sass"]["loops"] if loop["iteration"].get("mma")]
-    assert len(loops) == 3, "before, in and behind the tiles that see all keys"
+    assert len(loops) == 3, "before, in and after the tiles that see all keys"
     # 64 x 128 pairs, five products: 2,560 tensor instructions of 8 warps. FlashAttention 2 of torch 2.11 has 8,168 instructions in all.
     assert {loop["mma"] for loop in loops} == {320}
     assert 8 * min(loop["total"] for loop in loops) <= 7600

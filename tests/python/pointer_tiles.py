@@ -26,7 +26,7 @@ def both(a, b):
 
 @triton.jit
 def rows_of(A, B, ADDRESSES, STEPS, flag, n, HOW: tl.constexpr, M: tl.constexpr, N: tl.constexpr, SIZE: tl.constexpr):
-    """A pointer for each of M rows of A and B; pointer_tiles_test.py says which rows these are."""
+    """A pointer for each of M rows of A and B; pointer_tiles_test.py chooses the rows."""
     r = tl.arange(0, M)
     a, b = A + r * N, B + r * N
     odd = tl.load(STEPS + r) % 2 == 1

@@ -183,7 +183,7 @@ class TestRecord:
         at = 1 + OWN.split("\n").index("    x = tl.load(X + at, mask=at < n) * FACTOR")
         assert re.search(rf"kernel\.py:{at}\b.*tl\.load", result.stdout)
 
-    # Those that import helpers, too; what they import stands below, so that a case needs no other file.
+    # Also kernels that import helpers. The recorded file contains the imported functions below the kernel, so that a case needs no other file.
     def test_keeps_lines_of_kernels_that_import(self):
         importing = 0
         for folder in sorted(self.out.iterdir()):

@@ -127,7 +127,7 @@ def test_decoding_takes_any_list():
 
 
 def test_gradients_without_selection():
-    """No selected blocks in the attention of all branches: gradients of compressed keys, in parts on a GPU, are added up all the same."""
+    """No selected blocks in the attention of all branches: the gradients of compressed keys, partial sums on a GPU, are still added up."""
     length = 600                             # three parts
     p = ref.Packing([length])
     cu_cmp = ops.compressed_offsets(p.cu, 32, 16)
