@@ -180,7 +180,7 @@ def twice(source: "tl.tensor_descriptor[2]", targets: "tuple[tl.tensor_descripto
 """
 
     def test_the_annotation_declares_a_descriptor(self):
-        """As C++ programs launch it: the parts are arguments."""
+        """Launches the kernel as C++ programs do: the descriptor's fields are arguments."""
         x, y, two = torch.randn(20, 12), torch.zeros(8, 16), torch.tensor([2.0])
         number = internal.jit_kernel("twice.py", self.TEXT, "twice", "tssstssst", "source={'block_shape.0': 8, 'block_shape.1': 16}, "
                                      "targets={'0.block_shape.0': 8, '0.block_shape.1': 16}", "")

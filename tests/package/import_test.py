@@ -1,4 +1,4 @@
-# tests/package/import_test.py - `import tessera`: what it finds, what it offers, what it says when something is missing.
+# tests/package/import_test.py - `import tessera`: what it finds, what it offers, and its errors when something is missing.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import ast

@@ -1,4 +1,4 @@
-# tests/package/jit_test.py - tessera.jit: what a launch passes on, and what it says when that cannot be.
+# tests/package/jit_test.py - tessera.jit: the arguments that a launch passes on, and the errors that refuse a launch.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 from unittest import mock

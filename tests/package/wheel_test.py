@@ -85,7 +85,7 @@ class TestWheel:
 
     @classmethod
     def older_build(cls):
-        """A folder like that of a build with torch 2.13. Its files are those of the real build: only their places are tested."""
+        """A folder like that of a build with torch 2.13. Its files are those of the real build: the test checks only their paths."""
         older, torch = cls.folder / "older", cls.folder / "torch-2.13/torch"
         older.mkdir()
         torch.mkdir(parents=True)
@@ -206,7 +206,7 @@ class TestWheel:
         self.run_program(self.venv / "bin/tessera", "data", "verify", "texts.parquet")
         self.run_program(self.venv / "bin/tessera", "data", "prepare", "texts.parquet", "--out", "shards")
         assert list((self.folder / "shards").glob("train_*.bin"))
-        # Without pyarrow a sentence says what to install.
+        # Without pyarrow the error names the package to install.
         reader = self.site / "tessera/bin/tessera-parquet"
         alone = subprocess.run([self.site / "tessera/bin/tessera", "data", "inspect", "texts.parquet"], cwd=self.folder,
                                text=True, capture_output=True, check=False,
