@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Texts that a function returns belong to the caller, who gives them to
-// tessera_sim_free. A reply is JSON: {"error": ...}, or what the function says.
+// tessera_sim_free. A reply is JSON: {"error": ...}, or the function's result.
 #include "simulator/Sim.h"
 #include "support/Error.h"
 #include "support/Json.h"

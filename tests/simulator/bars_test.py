@@ -38,7 +38,7 @@ def without(r, *figures):
 
 def test_whole_loops():
     """A round leaves out what most rounds jump over; the complete loop has a separate limit, for all rows and for each source."""
-    assert missed([row("a", dict(loop_whole=5.1))]) == dict(loop_whole=["a"], loop_whole_kernels=["a"]), "whole loop"
+    assert missed([row("a", dict(loop_whole=5.1))]) == dict(loop_whole=["a"], loop_whole_kernels=["a"]), "complete loop"
     mixed = [row("a", dict(loop_whole=2.0)), row("b", dict(loop_whole=5.05), source="fla")]
     assert missed(mixed) == dict(loop_whole_fla=["b"]), "one source does not make up for another"
     assert round(bar_of(mixed, "loop_whole_fla").figure, 6) == 1.01, "its figure"
@@ -127,7 +127,7 @@ def test_bars_of_rows():
         worst = row("worst", {figure: value * 3 if figure != "blocks_per_sm" else 1})
         assert missed([row("a"), worse, worst, row("b")]).get(bar) == ["worst", "worse"], bar
         assert missed([row("a"), row("x", {figure: value}, dict(spill=257))]) == {}, bar + " apart"
-    # Where Triton spills so much that the row stands apart, ours may still not spill more.
+    # Where Triton spills so much that the row is judged separately, ours may still not spill more.
     assert missed([row("more", dict(spill=301), dict(spill=300)), row("as much", dict(spill=300), dict(spill=300))]) == (
             dict(worse_spill=["more"])), "spill of rows apart"
     assert missed([row("dense_fwd D=128", dict(spill=128), dict(spill=128))]) == {}, "spill limit"

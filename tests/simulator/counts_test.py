@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Two counts that know nothing of the simulator. What an algorithm needs (products, sectors, passes over the banks, groups in
-flight) follows from the shapes; the derivation stands beside each number. Executed instructions by class: the PTX text is cut
+flight) follows from the shapes; a comment derives each number. Executed instructions by class: the PTX text is cut
 into straight pieces at labels and branches, each piece's instructions are counted by their words, and how often a warp passes
 through each piece is known from the kernel. PROGRAM names the program `tessera`."""
 import collections
@@ -97,7 +97,7 @@ def test_matmul(tmp_path):
     assert copies["sectors"] == programs * steps * (32 * 1 + 16 * 2), "matmul: sectors read"
     # Each tensor's copy is a group. The loop waits until two remain and then issues two.
     assert got["async_groups_in_flight"] == 4, "matmul: groups in flight"
-    # A commit for each copy, a wait in each turn and one behind the loop.
+    # A commit for each copy, a wait in each iteration and one after the loop.
     assert got["classes"]["async wait"] == programs * warps * (2 * (2 + steps) + steps + 1), "matmul: commits and waits"
     # 2 x 2 warps, 16 x 16 of C each: a step needs one 16 x 16 fragment of A and one of B, an ldmatrix.x4 each. x4 reads 512
     # bytes, four passes over banks of 128 bytes; swizzled, so never more.
@@ -126,7 +126,7 @@ def test_attention(tmp_path):
     first, second = 20 * 2, 4 * 2
     visits = first + second
     assert got["blocks"] == programs, "attention: blocks"
-    # Scores: 16 rows x 16 keys x 64 are 1 x 2 x 4 products; four warps stand side by side over the keys, so that the two columns
+    # Scores: 16 rows x 16 keys x 64 are 1 x 2 x 4 products; four warps split the keys, so that the two columns
     # of products are computed twice. Values: 16 x 64 x 16 are 1 x 8 x 1.
     assert got["tensor_instructions"] == visits * (2 * 2 * 4 + 8), "attention: mma"
     lines = collections.Counter()
@@ -147,14 +147,14 @@ def test_attention(tmp_path):
     # Fragments for a warp: 8 keys x 64 of k are two x4, 16 x 64 of q four, 16 x 16 of p one, 16 keys x 16 columns of v one.
     assert got["memory"]["matrix load"] == (
             {"requests": visits * warps * 8, "bank_passes": visits * warps * 8 * 4, "bank_conflicts": 0, "sectors": 0}), "attention: ldmatrix"
-    # Triton does not pipeline loads behind a loaded index and a branch.
+    # Triton does not pipeline loads after a loaded index and a branch.
     assert got["async_groups_in_flight"] == 0, "attention: groups in flight"
     assert got["classes"].get("async copy", 0) == 0, "attention: copies"
-    # In a visit: before and after k and q are stored; three for each of the two reductions over warps (before the parts are
-    # stored, before they are read, before the result of all is); before p and v are stored and before they are read: 2 + 6 + 2.
-    # Behind the loop: two around o's way through shared memory.
+    # In a visit: before and after k and q are stored; three for each of the two reductions over warps (before the partial results are stored, before
+    # they are read, before the result of all is); before p and v are stored and before they are read: 2 + 6 + 2. After the loop: two around o's way
+    # through shared memory.
     assert got["classes"]["barrier"] == warps * (visits * 10 + programs * 2), "attention: barriers"
-    # Pieces in the order of the text: preparation; the loop's end; the jump behind it; the loop's head; a visit; the division up
+    # Pieces in the order of the text: preparation; the loop's end; the jump after it; the loop's head; a visit; the division up
     # to the logarithms of the two rows of a lane, whose branches skip what only zero, infinity and NaN need.
     once = programs * warps
     assert got["classes"] == (

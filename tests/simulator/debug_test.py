@@ -75,7 +75,7 @@ def prepare(name, temporary):
 
 
 def test_accumulator(tmp_path):
-    """The accumulator behind the last tl.dot of either program is that program's part of A B."""
+    """The accumulator after the last tl.dot of either program is that program's part of A B."""
     folder, ptx = prepare("own_matmul-bf16.matmul_plain", tmp_path)
     before = tensors(folder / "before.safetensors")
     want = before["A"].reshape(64, 64) @ before["B"].reshape(64, 32)
@@ -93,7 +93,7 @@ def test_accumulator(tmp_path):
 
 
 def test_loaded_row(tmp_path):
-    """What tl.load brought in the first turn of a program: its row, and -inf behind the last column."""
+    """What tl.load brought in the first iteration of a program: its row, and -inf after the last column."""
     folder, _ = prepare("softmax", tmp_path)
     case = json.loads((folder / "case.json").read_text())
     columns = next(entry["value"] for entry in case["args"] if entry["name"] == "cols")
@@ -243,7 +243,7 @@ def test_calls(tmp_path):
 
 
 def test_machine_code(tmp_path):
-    """Instructions of the disassembly stand below their line, each once, and a load below the line that loads."""
+    """Each instruction of the disassembly appears once, below its line, and a load below the line that loads."""
     case = CASES / "own_matmul-bf16.matmul_plain"
     found = subprocess.run([os.environ["PROGRAM"], "analyze", str(case), "--sass", "--json"], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr

@@ -1,7 +1,7 @@
 # tests/simulator/instances_test.py - the attention kernels on the simulator, with the constants of the `# tessera: instance` comments.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SIMULATE has the settings, as tests/triton/launcher.py says."""
+"""SIMULATE has the settings, which tests/triton/launcher.py describes."""
 import backward_test
 import cases
 import forward_test

@@ -87,7 +87,7 @@ def layer_norm():
 
 
 def select():
-    """Two sequences, two key heads of 16 query heads each: a whole tile of rows, none of which is another one's copy. Blocks of 64
+    """Two sequences, two key heads of 16 query heads each: a full tile of rows, none of which is another one's copy. Blocks of 64
     keys are four turns of the inner loop, so that what a turn prepares for the next is used."""
     def make(i):
         first, t = ((30, 70), (3, 5), (64, 64), (1, 129), (33, 40), (96, 97), (63, 96), (1, 34), (45, 60), (20, 104), (13, 41),
@@ -224,7 +224,7 @@ def main():
             print(name, {k: len(v) for k, v in sorted(kinds.items())})
         return 0
 
-    # Kernels by their share, kinds by their weight, places at random; none twice.
+    # Draws kernels by their share, kinds by their weight, positions at random; no mutant twice.
     weighted = [name for name in names for _ in range(bases[name].share)]
     taken, tried, killed, invalid = set(), collections.Counter(), collections.Counter(), 0
     by, survivors = collections.Counter(), []

@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """At 4,096 tokens of 64/64 with 6 heads of a group: programs of unlike numbers of steps must execute as many tensor instructions as
-bench/padding.py says, or it throws; and none may need more than it executes."""
+bench/padding.py predicts, or it throws; and none may need more than it executes."""
 import sys
 
 import pytest

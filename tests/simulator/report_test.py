@@ -1,4 +1,4 @@
-# tests/simulator/report_test.py - the parts of `make codegen-report` that compile: figures, catching launches, one small run.
+# tests/simulator/report_test.py - the compiling steps of `make codegen-report`: figures, catching launches, one small run.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import json

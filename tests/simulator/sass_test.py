@@ -34,13 +34,13 @@ RUNS = {3: 4, 5: 4, 8: 40, 9: 40, 10: 40, 12: 4, 13: 4}  # 4 warps, 10 rounds
 def test_counts():
     assert executed(blocks(*LOOP), RUNS) == 2 * 4 + 3 * 40 + 2 * 4, "a loop"
     assert executed(blocks(*LOOP), RUNS, TENSOR) == 40, "its tensor instructions"
-    # ptxas moved the line of a round before the loop: it runs as often as what it stands with.
+    # ptxas moved the line of a round before the loop: it runs as often as the block that contains it.
     moved = [LOOP[0], LOOP[4], LOOP[1], LOOP[2], LOOP[3], *LOOP[5:]]
     assert executed(blocks(*moved), RUNS) == 3 * 4 + 2 * 40 + 2 * 4, "moved out of the loop"
     # Two rounds in one: each of the two copies runs half as often.
     twice = LOOP[:5] + LOOP[3:]
     assert executed(blocks(*twice), RUNS) == 2 * 4 + 5 * 20 + 2 * 4, "two rounds in one"
-    # Only branches tell how often a block runs that has nothing else that must stay in its place.
+    # If a block has no other instruction with a fixed position, only branches show how often it runs.
     skip = [(5, "LDG.E R2, [R4.64]"), (6, "@P1 BRA `(.L_x_3)"), (7, "FADD R2, R2, R2"), (9, "FADD R3, R2, R2"), (8, "BRA `(.L_x_4)"), ".L_x_3:",
             (9, "FMUL R2, R2, R2"), ".L_x_4:", (12, "STG.E [R4.64], R2"), (13, "EXIT")]
     assert executed(blocks(*skip), {5: 4, 6: 4, 7: 1, 8: 1, 9: 3, 12: 4, 13: 4}) == 2 * 4 + 3 * 1 + 3 + 2 * 4, "blocks of arithmetic"

@@ -8,7 +8,7 @@ launch runs in the order of the grid, and once for each seed with lanes in locks
 that read at issue. No check may fire, and every byte must be as in the first run; sums by float atomics, whose order is left open,
 may differ by rounding. Each launch adds a line to the results. What they already have, with as many seeds and the same PTX and
 arguments, does not run again, so that a run may be interrupted, or take `minutes` (0: no limit), and go on later. `only`: programs
-whose name contains the text. `fresh`: what folder and results have is forgotten. `report` says what the results have.
+whose name contains the text. `fresh`: what folder and results have is forgotten. `report` prints what the results have.
 Exit status 1 when a line has a difference or a finding."""
 import ctypes
 import hashlib
@@ -147,7 +147,7 @@ def main(arguments):
             digest = hashlib.sha256(repr((file.name, launch["ptx"], launch["kernel"], launch["grid"], launch["block"])).encode()).hexdigest()[:16]
             work[program.name, digest] = file
     left = [key for key in work if key not in done or done[key]["seeds"] < seeds]
-    # Small files first, so that parts of a run have many kernels.
+    # Small files first, so that an interrupted run has covered many kernels.
     for key in sorted(left, key=lambda key: work[key].stat().st_size):
         if minutes and time.time() - start > 60 * minutes:
             break

@@ -48,7 +48,7 @@ def cut(x):
 
 
 def readings(dtype):
-    """With tf32 either reading is right: a dot too small for the tensor cores has whole operands."""
+    """With tf32 either reading is right: a dot too small for the tensor cores reads operands unrounded."""
     return [torch.Tensor.double, cut] if tf32 and dtype == torch.float32 else _base.readings(dtype)
 
 
