@@ -54,7 +54,7 @@ def counters(p):
 
 
 def in_order(p, path, stem, k, v, lse, delta, **extra):
-    """dq, dk, dv by the kernel of one file whose programs add to dq in turn. Its counters are 0 again behind it."""
+    """dq, dk, dv by the kernel of one file whose programs add to dq in turn. Its counters are 0 again afterwards."""
     s, (ticket, added, tiles) = p.shape, counters(p)
     total, dk, dv = fresh(p.T, p.hq, s.dim), fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
     launch(path, stem + "_bwd_ordered", p.grid(s.bn, k.shape[0])[::-1], *rows(p.q, k, v, p.do, lse, delta, total, dk, dv), p.cu, ticket, added, p.scale,
@@ -97,7 +97,7 @@ def selected(p, idx, what):
     p.token_dq(idx, p.do, lse, delta, dq)
     p.list_dq(idx, p.do, lse, delta, dq_list)
     p.packed_dq(idx, p.do, lse, delta, dq_packed)
-    equal(f"{what}_packed.columns behind ({s})", behind[..., s.dim:], torch.full_like(behind[..., s.dim:], 7.0))
+    equal(f"{what}_packed.columns after ({s})", behind[..., s.dim:], torch.full_like(behind[..., s.dim:], 7.0))
     dk, dv, _ = selected_dkdv(p, inverse_index(p, idx), lse, delta, chunk_tokens(p))
     mask = ref.selected_mask(idx, s.lens, s.lsel)
     compare(what, p, (dq, dk, dv), k, v, mask)

@@ -1,4 +1,4 @@
-# tests/triton/cases.py - shapes under test, and whole-stage launches as docs/kernel-reference.md describes them.
+# tests/triton/cases.py - shapes under test, and launches of complete stages as docs/kernel-reference.md describes them.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
@@ -34,7 +34,7 @@ class Shape:
                 f"l'={self.lsel} n={self.n} w={self.w} {str(self.dtype)[6:]}")
 
 
-# Lengths cover one token, shorter than a compressed block, exactly one block, tails; empty sequences at every place.
+# Lengths cover one token, shorter than a compressed block, exactly one block, tails; empty sequences at every position.
 SHAPES = [
     Shape([1]),
     Shape([33], group=1, dim=48, vdim=16, n=3),

@@ -11,7 +11,7 @@ import reference as ref
 
 
 def picks(p, choose):
-    """int32 [Hkv, T, n] of choose(t, own block): ascending, -1 behind the last."""
+    """int32 [Hkv, T, n] of choose(t, own block): ascending, -1 after the last."""
     s = p.shape
     idx = torch.full((s.hkv, p.T, s.n), -1, dtype=torch.int32)
     for h in range(s.hkv):

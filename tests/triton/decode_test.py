@@ -60,7 +60,7 @@ def test_decode(batch, hkv, group, dim, vdim, capacity, first, last, lsel, n, dt
     generator = torch.Generator().manual_seed(dim + last)
     rand = lambda *shape: torch.randn(*shape, generator=generator).to(dtype)
     q, k, v = rand(batch, hkv * group, dim), rand(batch, hkv, capacity, dim), rand(batch, hkv, capacity, vdim)
-    k[:, :, last:], v[:, :, last:] = float("nan"), float("nan")      # nothing behind the last key is read
+    k[:, :, last:], v[:, :, last:] = float("nan"), float("nan")      # nothing after the last key is read
     place, idx = torch.arange(capacity).expand(batch, hkv, -1), None
     seen = (place >= first) & (place < last)
     if lsel:

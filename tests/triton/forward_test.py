@@ -9,8 +9,8 @@ from cases import Problem, Shape, each_shape
 
 
 def attention(what, p, got, k, v, mask, key_lens=None):
-    """Compares o and lse; returns the probabilities, for each way in which a dot may read q and k. What depends on q and k alone
-    has only the arithmetic of fp32 behind those products."""
+    """Compares o and lse; returns the probabilities, for each way in which a dot may read q and k. Results that depend
+    on q and k alone have only fp32 arithmetic after those products."""
     (o, lse), s = got, p.shape
     wants = [ref.attention(read(p.q), read(k), v.double(), s.lens, mask, p.scale, key_lens) for read in readings(s.dtype)]
     check(f"{what} ({s})", o, wants[0][0], dot_limit(s.dtype))
@@ -55,7 +55,7 @@ def forward(shape):
     for kernel in ("select_fwd", "select_packed_fwd", "select_list_fwd"):
         os, lse = p.selected(idx, kernel)
         attention(kernel, p, (os, lse), p.k[1], p.v[1], ref.selected_mask(idx, s.lens, s.lsel))
-    k, v = p.packed_blocks()                                 # behind the end of a sequence its last block is zero
+    k, v = p.packed_blocks()                                 # after the end of a sequence its last block is zero
     for b, n in enumerate(s.lens):
         if n % s.lsel:
             last = sum(s.lens[:b]) // s.lsel + b + n // s.lsel

@@ -78,7 +78,7 @@ def test_report(instance, warps, tmp_path, monkeypatch):
     for key, pattern in [("mma", r"mma\."), ("ldmatrix", r"ldmatrix\."), ("cp.async", r"cp\.async\.c[ag]"),
                          ("st.global", r"st\.global"), ("ld.global", r"ld\.global"), ("bar", r"(bar|cp\.async\.[cw]\w+_)")]:
         assert classes.get(key, 0) == count(pattern), key
-    # The one loop lies between its label and the branch back to it.
+    # The one loop is between its label and the branch back to it.
     loops = [l for l in got["ptx"]["loops"] if l["innermost"]]
     for loop in loops:
         text = ptx.splitlines()

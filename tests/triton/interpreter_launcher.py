@@ -78,7 +78,7 @@ def deviation(got, want, limit):
         return 0.0, 0.0, f"shape {tuple(got.shape)} instead of {tuple(want.shape)}"
     inf = torch.isinf(want)
     if not torch.equal(got[inf], want[inf]) or not torch.isfinite(got[~inf]).all():
-        return 0.0, 0.0, "NaN, or infinities in the wrong places"
+        return 0.0, 0.0, "NaN, or infinities at the wrong positions"
     if not (~inf).any():
         return 0.0, 0.0, None
     diff = got[~inf] - want[~inf]

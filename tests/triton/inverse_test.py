@@ -1,4 +1,4 @@
-# tests/triton/inverse_test.py - the inverse index of selected blocks beside lists made token by token, for any indices.
+# tests/triton/inverse_test.py - the inverse index of selected blocks compared with lists made token by token, for any indices.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import pytest
@@ -13,8 +13,8 @@ def test_inverse_index(lens, lsel, n, hkv):
     generator = torch.Generator().manual_seed(5)
     p = Problem(Shape(lens, hkv=hkv, group=1, lsel=lsel, n=n))
     blocks = max(lens) // lsel + 1
-    # What nsa_select writes: ascending, -1 behind the last; and what a caller may: any order, twice the same, -1 between, blocks behind
-    # the token and blocks that no sequence has.
+    # The indices that nsa_select writes: ascending, -1 after the last; and those that a caller may pass: any order, duplicates, -1 between, blocks
+    # after the token and blocks that no sequence has.
     wild = torch.randint(-1, blocks + 3, (hkv, p.T, n), generator=generator, dtype=torch.int32)
     kinds = {"wild": wild, "first": torch.zeros_like(wild), "none": torch.full_like(wild, -1), "far": torch.full_like(wild, (1 << 31) - 1)}
     for what, idx in kinds.items():

@@ -34,7 +34,7 @@ def compare(got, want):
     a, b = got[3].double(), want[3].double()
     finite = torch.isfinite(b)
     if not torch.equal(torch.nan_to_num(a[~finite]), torch.nan_to_num(b[~finite])):
-        return "NaN or infinity in other places"
+        return "NaN or infinity at other positions"
     error = (a - b)[finite].square().mean().sqrt().item()
     size = b[finite].square().mean().sqrt().item()
     if not error <= 1e-5 * max(size, 1e-30):

@@ -1,4 +1,4 @@
-# tests/triton/lists_test.py - lists of the blocks that a tile of tokens selected, and the kernels that walk them, beside those of one token.
+# tests/triton/lists_test.py - lists of the blocks that a tile of tokens selected, and the kernels that walk them, compared with those of one token.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import pytest
@@ -37,7 +37,7 @@ def compare_lists(what, p, idx, bt):
 
 
 def random_picks(p, generator):
-    """Distinct blocks up to the token's own, ascending, fewer than n of them for some; -1 behind the last."""
+    """Distinct blocks up to the token's own, ascending, fewer than n of them for some; -1 after the last."""
     s = p.shape
     idx = torch.full((s.hkv, p.T, s.n), -1, dtype=torch.int32)
     for h in range(s.hkv):

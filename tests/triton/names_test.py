@@ -1,10 +1,10 @@
-# tests/triton/names_test.py - every name of Triton's language: known here, or refused by a message that says what to write.
+# tests/triton/names_test.py - every name of Triton's language: known here, or refused by a message with a replacement.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """TESSERA_UPDATE_DOCS=1 and Triton 3.9 write docs/language/names.md.
 
 The names are those of the Triton that Python imports: 3.6, or 3.9, whose names are on the page. Each is named in a kernel: it compiles,
-or the error is NotSupported or UnknownAttribute, has a place, a caret and a HINT, and is in the page's table of what is not supported."""
+or the error is NotSupported or UnknownAttribute, has a location, a caret and a HINT, and is in the page's table of what is not supported."""
 import os
 import pathlib
 import re
@@ -46,7 +46,7 @@ POINTERS = {"store"} | {n for n in dir(tl.tensor) if n.startswith("atomic_")}
 
 
 def groups():
-    """(title, what stands before the name, names) of everything that a kernel can name."""
+    """(title, prefix of the name, names) of everything that a kernel can name."""
     yield "`tl.`", lambda n: f"tl.{n}", public(tl)
     yield "`tl.math.`", lambda n: f"tl.math.{n}", [n for n in public(tlmath) if n not in INNER]
     yield "Methods of numbers and blocks", (
@@ -121,4 +121,4 @@ def test_names_and_their_page(tmp_path):
         return  # the page has the names of the newest release
     if update:
         PAGE.write_text(page_of(sections))
-    assert page_of(sections) == PAGE.read_text(), f"{PAGE} differs from what the compiler says: run this test with TESSERA_UPDATE_DOCS=1"
+    assert page_of(sections) == PAGE.read_text(), f"{PAGE} differs from the compiler's answers: run this test with TESSERA_UPDATE_DOCS=1"

@@ -1,4 +1,4 @@
-# tests/triton/one_sweep_test.py - cmp_select_fwd beside cmp_fwd and score_select: the same attention, scores and selection.
+# tests/triton/one_sweep_test.py - cmp_select_fwd compared with cmp_fwd and score_select: the same attention, scores and selection.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """The selection must be the reference's of the kernel's own scores, whatever they are; where scores are equal or NaN in both ways
@@ -43,7 +43,7 @@ def both(what, p, kc, vc, limit=None, same=False):
         check(f"one_sweep.lse {what}", lse, apart_lse, 1e-5)
         check(f"one_sweep.scores {what}", score, apart_score, 1e-5)
         near = (score - apart_score).abs().max().item()
-        for h, t in (idx != apart_idx).any(-1).nonzero().tolist():      # a block that differs lies within the error of the scores
+        for h, t in (idx != apart_idx).any(-1).nonzero().tolist():      # a block differs only within the error of the scores
             mine, other = (set(x[h, t].tolist()) - {-1} for x in (idx, apart_idx))
             values = [score[h, t, j].item() for j in mine ^ other]
             equal(f"one_sweep.near {what}", torch.tensor(max(values) - min(values) <= 4 * near), torch.tensor(True))

@@ -44,7 +44,7 @@ def ordered(name, p, dk, dv, part, span, parts):
         equal(f"parts.rest {name}", part[rows, :, n:].isnan().float(), torch.ones_like(part[rows, :, n:]))
 
 
-# Empty and short sequences between. The third has fewer tokens behind a tile's first than the tile has parts.
+# Empty and short sequences between. The third has fewer tokens after a tile's first than the tile has parts.
 SHAPES = (Shape([0, 70, 0, 9, 33, 0], group=3, dim=16, vdim=32, l=8, d=4, bm=16, bn=16),
           Shape([41, 3], hkv=1, group=7, dim=40, vdim=24, l=6, d=4, bm=32, bn=16),
           Shape([20, 90], hkv=1, group=16, dim=16, vdim=16, l=4, d=4, bm=32, bn=32, by_heads=True),

@@ -1,4 +1,5 @@
-# tests/triton/quick_interpreter_test.py - the changed interpreter folds as Triton's own does, bit for bit, and a product of a row is the same at any place.
+# tests/triton/quick_interpreter_test.py - the changed interpreter folds as Triton's does, bit for bit, and a product of a row is the same at any
+# position.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import pytest

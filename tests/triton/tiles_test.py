@@ -40,7 +40,7 @@ def check_lengths(lens, size):
     assert empty <= len(lens), f"{what}: {empty} empty tiles"
 
 
-# Empty sequences at every place, one sequence, tiles larger than all of it, exact multiples, a size that is not a power of two.
+# Empty sequences at every position, one sequence, tiles larger than all of it, exact multiples, a size that is not a power of two.
 @pytest.mark.parametrize("size", (1, 16, 21, 64))
 @pytest.mark.parametrize("lens", ([1], [0], [0, 0], [64], [0, 15, 5, 0, 64, 1, 0], [21, 42, 63], [1] * 9, [128, 1, 127]), ids=str)
 def test_chosen_lengths(lens, size):
