@@ -30,7 +30,7 @@ protected:
     writeFile(path(name), text);
     return path(name);
   }
-  // Replaces the one place where `from` stands in the file.
+  // Replaces the only occurrence of `from` in the file.
   void edit(const std::string &file, const std::string &from,
             const std::string &to) {
     std::string text = readFile(file);

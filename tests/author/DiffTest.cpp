@@ -183,7 +183,7 @@ TEST_F(Tools, DiffOfTwoSetsOfOptions) {
         "scratch a thread", "fma and dot products", "tile IR: ", "-     %",
         "+     %", "tensor<32xi32>", "tensor<64xi32>"})
     expectHas(result.output, part);
-  // The instance says 64 as well.
+  // The instance also has BLOCK=64.
   result = run({"diff", file, "-i", "small", "--a", "BLOCK=64"});
   expectFine(result);
   expectHas(result.output, "byte-identical: both are the same ");
@@ -246,7 +246,7 @@ TEST_F(Tools, DiffOfCudaKernels) {
                 "--b", "FACTOR=2.0f"});
   expectFine(result);
   expectHas(result.output, "PTX: the same");
-  // Of a file's kernels each stands by itself.
+  // Each kernel of a file is compared separately.
   const std::string two =
       write("two.cu", readFile(cuda) + "extern \"C\" __global__ void add(float "
                                        "*x) {\n  x[threadIdx.x] += 3.0f;\n}\n");
@@ -263,7 +263,7 @@ TEST_F(Tools, DiffOfCudaKernels) {
                 "did you mean `scale`?");
 }
 
-// What runs tile kernels says what a CUDA C++ file is good for.
+// The error for a CUDA C++ file names the commands that accept it.
 TEST_F(Tools, CudaFilesAreNoTileKernels) {
   const std::string cuda =
       write("scale.cu", "__global__ void scale(float *x) { *x = 1.0f; }\n");
@@ -287,7 +287,7 @@ TEST(LineDiff, PtxRegistersAreNumbered) {
                 {"bra", 1}, {"ld.global.f32", 1}, {"ret", 1}}));
 }
 
-// Comments, places and the other kernels of a file are left out.
+// Comments, locations and the other kernels of a file are left out.
 TEST(PtxText, IsTheCodeOfOneKernel) {
   const std::string head = "\n.version 8.7\n.target sm_80\n";
   const auto entry = [](const std::string &name) {

@@ -139,7 +139,7 @@ def pick(X, I, Y, N):
   expectFine(run({"check", file, "--device", "sim:sm_80"}));
 }
 
-// A program that launches kernels goes on after the error.
+// A program that launches kernels continues after the error.
 TEST_F(AuthorFault, ALaunchThrowsAndTheNextOneRuns) {
   ::setenv("TESSERA_CACHE_DIR", path("cache").c_str(), 1);
   const Kernel kernel = Kernel::fromFile(write("copy.py", copy), "copy");

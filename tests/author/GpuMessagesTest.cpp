@@ -1,5 +1,5 @@
-// tests/author/GpuMessagesTest.cpp - what a kernel for a GPU can be refused
-// for: the whole message of each.
+// tests/author/GpuMessagesTest.cpp - the complete message of every error for a
+// GPU kernel.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/author/Author.h"
@@ -33,7 +33,7 @@ class GpuMessages : public Author {
 protected:
   GpuMessages() { file = write("k.py", kernels); }
 
-  // What is said, with the folder as DIR; the program must have failed.
+  // The error output with the folder as DIR; the program must have failed.
   std::string said(std::vector<std::string> arguments,
                    std::vector<std::string> environment = {}) {
     // A busy machine adds lines of progress.
@@ -56,7 +56,8 @@ protected:
                          const std::string &target = "sm_80") {
     return said({"-i", name, "--target", target});
   }
-  // With a shell script in the place of ptxas, which says its version first.
+  // Compiles with a shell script instead of ptxas, which first prints its
+  // version.
   std::string withPtxas(const std::string &script,
                         const std::string &version = "12.8, V12.8.93") {
     const std::string fake =
@@ -193,7 +194,8 @@ TEST_F(GpuMessages, AFaultOfOursHasAReproducer) {
   expectRefused(again, "Unknown symbol x in line ");
 }
 
-// In the kernel's run, with the place and the first program that it stopped.
+// The assertion fails while the kernel runs. The error has the location and the
+// first program that stopped.
 TEST_F(GpuMessages, AnAssertionThatFails) {
   const std::string add = write("add.py", R"(import triton
 import triton.language as tl

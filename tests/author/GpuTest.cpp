@@ -79,8 +79,8 @@ TEST_F(Gpu, EmitsAllStages) {
   }
 }
 
-// What is written does not depend on where files and caches are.
-// Said again when the cache has the kernel, and kept in every description.
+// The output does not depend on the folders of files and caches. The remark is
+// repeated if the cache has the kernel, and every description contains it.
 TEST_F(Gpu, ADotThatMissesTheTensorCoresIsRemarked) {
   const std::string remark =
       "the dot of fp32[32, 32] and fp32[32, 32] runs as multiply-adds, not on "
@@ -126,7 +126,7 @@ TEST_F(Gpu, NoRemarkOnTensorCores) {
 }
 
 TEST_F(Gpu, ByteIdenticalInEveryCheckout) {
-  std::string text = matmul; // with an assertion, which names its place
+  std::string text = matmul; // with an assertion, which contains its location
   text.insert(text.find("    i = "),
               "    tl.device_assert(K > 0, \"no columns\")\n");
   std::map<std::string, std::string> first;
@@ -215,7 +215,7 @@ TEST_F(Gpu, PtxasThatIsBrokenIsNamed) {
   expectRefused(compile({"-i", "mm", "--target", "sm_80", "-o", path("out")},
                         {"TESSERA_PTXAS=" + fake}),
                 "is not a ptxas");
-  // One that says what it is and then hangs.
+  // A ptxas that prints its version and then hangs.
   write("ptxas", "#!/bin/sh\nif [ \"$1\" = --version ]; then\n"
                  "echo 'ptxas, release 12.8, V12.8.93'; exit 0; fi\n"
                  "exec sleep 1000\n");
@@ -279,8 +279,8 @@ TEST_F(Gpu, LayoutsOfALine) {
   expectRefused(run({"layout", path("none.py") + ":3"}), "none.py");
 }
 
-// LLVM ends its process when it has no instruction: the request is kept, and
-// the answer says where.
+// LLVM ends its process if it cannot select an instruction: the request is
+// kept, and the error names the path.
 TEST_F(Gpu, AFaultOfTheCompilerLeavesAReproducer) {
   expectFine(compile(
       {"-i", "mm", "--target", "sm_80", "--emit", "ptx", "-o", path("out")},

@@ -68,7 +68,7 @@ TEST_F(NewCheck, NamesAreChecked) {
   }
 }
 
-// Each injected mistake is reported with its place.
+// Each injected mistake is reported with its location.
 TEST_F(NewCheck, FindsMistakes) {
   expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
   const std::string good = readFile(path("mine.py"));
@@ -151,7 +151,7 @@ TEST_F(NewCheck, AForgottenKeyShowsInTheGradients) {
   result = run({"check", file, "-i", "mine_wide_f32"});
   EXPECT_EQ(result.status.code, 1);
   expectHas(result.output, "1 lines are wrong");
-  // A window that is too wide for the time there is says so.
+  // The output reports that the available time is too short for a wide window.
   writeFile(file, good);
   edit(file,
        "G=1, W=50, D=48, DP=64, E=16, EP=16, BM=32, BN=16)\n"
@@ -195,7 +195,7 @@ TEST_F(NewCheck, EveryClassOfTileIsCompared) {
            start + " | " + window + " | ((t0 - n0) // 128 * 128 >= t0 - n1)",
            // The first keys only for near queries.
            "((n0 < 4) & (t0 < 200)) | " + window + " | " + period,
-           // The window only where it sees the whole tile.
+           // The window only where it sees the complete tile.
            start + " | (n0 > t0 - W) | " + period}) {
     result = check(wrong);
     EXPECT_EQ(result.status.code, 1) << wrong;
@@ -204,8 +204,8 @@ TEST_F(NewCheck, EveryClassOfTileIsCompared) {
   }
 }
 
-// The forward and both backward kernels ask `needed` before each tile: where
-// it says no too often, each of them is wrong.
+// The forward and both backward kernels call `needed` before each tile: if it
+// is false too often, each of them is wrong.
 TEST_F(NewCheck, TilesThatNobodyNeedsAreSkipped) {
   expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
   const std::string file = path("mine.py"), good = readFile(file);
@@ -226,7 +226,7 @@ TEST_F(NewCheck, TilesThatNobodyNeedsAreSkipped) {
   }
 }
 
-// The last line says how many tiles were computed in vain.
+// The last line reports how many tiles were computed in vain.
 TEST_F(NewCheck, TilesThatAreMaskedAreCounted) {
   expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
   const std::string file = path("mine.py");

@@ -39,8 +39,8 @@ TEST_F(SimAuthor, TheDefaultIsTheEnvironments) {
                 "TESSERA_DEVICE: no device `gpu`");
 }
 
-// A store that the guard zones of `tessera check` on the cpu cannot see: it
-// lies far behind the tensor. Here it has a line.
+// The guard zones of `tessera check` on the cpu cannot see this store, because
+// it is far past the tensor's end. The simulator reports its line.
 TEST_F(SimAuthor, AMissingMaskIsFoundWithItsLine) {
   const std::string file = write("add.py", R"(import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-/* tests/author/cuda/driver.c - a libcuda that says what it is asked to do; its
+/* tests/author/cuda/driver.c - a libcuda that prints each call; its
  * kernels take three pointers and an i32. Copyright the tessera authors.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cuda.h"
