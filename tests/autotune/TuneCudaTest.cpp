@@ -43,7 +43,8 @@ TEST_F(TuneCuda, TheFastestRightConfigurationGoesIntoTheTable) {
   const CommandResult done = tune({folder, "--budget", "60s"});
   expectFine(done);
   expectHas(done.output, "1 launches tuned; table: " + path("table.yaml"));
-  // What the parts say of themselves to those who start them.
+  // tune does not print the hints of its steps for a user who starts them
+  // alone.
   expectHasNot(done.output, "run them where a GPU is");
   expectHasNot(done.output, "table.yaml.work");
   const auto found = entries();
@@ -111,7 +112,7 @@ TEST_F(TuneCuda, AnInterruptedOneGoesOn) {
   edit(file, "REPEAT=[2999]", "REPEAT=[1]");
   const CommandResult again = tune({folder, "--resume", "--budget", "2m"});
   expectFine(again);
-  expectHasNot(again.output, " left out"); // pack-cases says how many
+  expectHasNot(again.output, " left out"); // pack-cases prints how many
   ASSERT_EQ(entries().size(), 1u);
   EXPECT_GE(repeat(entries()[0].use), 2999);
 }

@@ -249,8 +249,8 @@ TEST_F(TuneSearch, TwoFasterThanTheOwnChoiceEndTheHalving) {
   expectFine(result);
   ASSERT_EQ(entries().size(), 1u);
   EXPECT_EQ(repeat(entries()[0].use), 1);
-  // 3 rounds for all, 11 for the best beside the default configuration, and 22
-  // and 44 more where other programs leave it unclear (docs/tuning.md).
+  // 3 rounds for all, 11 for the best and the default configuration, and 22 and
+  // 44 more if other programs make the order uncertain (docs/tuning.md).
   const std::string times = readFile(path("table.yaml.times"));
   const std::regex line("\"?samples\"?: *([0-9]+)");
   size_t counted = 0;

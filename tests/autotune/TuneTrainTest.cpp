@@ -212,8 +212,8 @@ TEST_F(TuneTrain, AFreshKernelIsTunedAndTrainsWithTheTable) {
 }
 
 #ifdef TESSERA_SIM_CUDA
-// Predicted, packed, and trained with on a GPU of that name that the simulator
-// stands in for, where no compiler is.
+// Predicts a table, packs it, and trains with it on a GPU of that name, which
+// the simulator replaces, without a compiler.
 TEST_F(TuneTrain, AFreshKernelTrainsOnAGpuFromAPackWithItsTable) {
   const std::string config = newKernel(), table = folder.file("a100.yaml"),
                     pack = folder.file("run.tpack");
@@ -246,7 +246,7 @@ TEST_F(TuneTrain, AFreshKernelTrainsOnAGpuFromAPackWithItsTable) {
 }
 #endif
 
-// A recording keeps its length, and the entry says so.
+// A recording keeps its length, and the entry contains it.
 TEST_F(TuneTrain, AnEntryOfARecordingSaysItsLength) {
   const std::string cases = folder.file("cases");
   expectFine(
