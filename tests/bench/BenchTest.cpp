@@ -272,7 +272,7 @@ TEST_F(Bench, AKernelThatHangsIsARowThatSaysSo) {
   EXPECT_EQ(missing, 1u);
 }
 
-// A GPU whose clock says that nothing took any time.
+// The clock of this GPU reports that nothing took any time.
 TEST_F(Bench, WhatNoHardwareCanDoIsRefused) {
   const CommandResult done = runCommand(
       command({"fwd", "--lengths", "64", "--rounds", "2", "--device", "cuda"}),
