@@ -472,7 +472,7 @@ class Generator:
         acc = self.pick(lambda v: v.dtype == value.dtype and v.shape == shape and v.err == 0)
         if acc is None or self.chance(0.5):
             return value.like(text % "")
-        # Triton wants the type of an accumulator that is not float32 said.
+        # Triton requires the type of an accumulator that is not float32.
         start = "acc=%s, " % acc.text + ("" if value.dtype == "float32" else "out_dtype=tl.%s, " % value.dtype)
         if value.is_int:
             return integer(text % start, "int32", shape, value.low + acc.low, value.high + acc.high)

@@ -1,4 +1,4 @@
-# tests/differential/program.py - whole kernels: loads, control flow, helpers, stores, atomics around random expressions.
+# tests/differential/program.py - complete kernels: loads, control flow, helpers, stores, atomics around random expressions.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
@@ -35,7 +35,7 @@ class Program(Pointers, Generator):
         return self.buffer("x%s%s" % (SHORT[dtype], "w" if fill == "wide" else ""), dtype, LENGTH, fill)
 
     def loaded(self, buffer, text, shape, masked):
-        """The facts of what lies in an input buffer."""
+        """The facts about the values in an input buffer."""
         if buffer.dtype in FLOATS:
             return floating(text, buffer.dtype, shape, 8.0, 0.0, 3)
         if buffer.fill == "wide":

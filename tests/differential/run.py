@@ -128,7 +128,7 @@ def check(case, text, folder):
 
 
 def kind_of(what):
-    """What stays the same while a kernel is made smaller: which buffer, or the refusal without places and numbers."""
+    """What stays the same while a kernel is reduced: the buffer's name, or the refusal without locations and numbers."""
     if "refuses" not in what:
         return what.split("[")[0]
     first = re.sub(r"\S*/\S*|[\d`'\"]+", "", what.splitlines()[0])
@@ -161,7 +161,7 @@ def run(seeds, features, keep):
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             print("seed", seed, flush=True)
-            # A kernel that never ends is one failing seed too, with the place where it hangs.
+            # A kernel that never ends is one failing seed too; the traceback shows where it hangs.
             faulthandler.dump_traceback_later(HANGS, exit=True)
             case = generate(seed, features)
             if "make_block_ptr" in case.text and not HAS_BLOCK_POINTERS:

@@ -11,7 +11,7 @@ grid  s where the value is an exact multiple of 2^-s; None where it was rounded.
       can be compared bit for bit.
 product  a rounded product: adding to it may be contracted to one fma, which saves a rounding.
 
-Integers carry an interval; one that leaves its type becomes the whole range, as arithmetic wraps.
+Integers carry an interval; one that leaves its type becomes the complete range, as arithmetic wraps.
 """
 import dataclasses
 
