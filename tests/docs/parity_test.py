@@ -1,4 +1,4 @@
-"""tests/docs/parity_test.py - every line of tests/docs/parity.md names tests that exist, or says why there is none.
+"""tests/docs/parity_test.py - every line of tests/docs/parity.md names tests that exist, or the reason why there is none.
 SPDX-License-Identifier: Apache-2.0
 """
 import re

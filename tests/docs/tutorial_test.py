@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """    ```python write=FILE   becomes the file
-    ```diff apply=FILE     replaces the one place in it that has the lines with " " and "-"
+    ```diff apply=FILE     replaces the only occurrence of the lines with " " and "-"
     ```sh [exit=N]         runs under `sh -e`
     ```text                lines that the run before it printed, numbers aside
 A block without such a word is an error, so that none goes untested."""
@@ -28,7 +28,7 @@ def apply(path, body):
     new = "\n".join(l[1:] for l in lines if l[0] in " +")
     text = path.read_text()
     if text.count(old) != 1:
-        return f"the old lines stand {text.count(old)} times in {path.name}"
+        return f"the old lines occur {text.count(old)} times in {path.name}"
     path.write_text(text.replace(old, new))
 
 
