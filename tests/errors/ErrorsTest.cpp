@@ -132,8 +132,8 @@ std::map<std::string, std::string> unreachable() {
   return result;
 }
 
-// No message sends its reader elsewhere instead of an example, and none says a
-// size twice in one sentence.
+// No message refers its reader elsewhere instead of giving an example, and none
+// repeats a size in one sentence.
 TEST(Errors, MessagesStandByThemselves) {
   static const std::regex elsewhere(R"(\bsee (the )?doc|docs/)");
   static const std::regex sizes(R"(\b\d+( ?x ?\d+)+)");
