@@ -77,8 +77,8 @@ TEST_F(Clock, TheLeastRecentlyUsedGoes) {
   store(cache, "b0");
   EXPECT_FALSE(fs::exists(place() / "quarantine" / "old.tk"));
   EXPECT_EQ(cache.list().size(), 4u);
-  // What is larger than the whole limit is not kept, and takes no place of
-  // another entry.
+  // An entry that is larger than the limit is not kept, and evicts no other
+  // entry.
   Artifact large = artifact("c0");
   large.code = std::string(6 * size(), 'x');
   cache.store(sha256("c0"), large);

@@ -130,7 +130,7 @@ TEST_F(Damage, WhatIsNoFile) {
   outcomes.report("folder, pipe, link or 1 TiB hole in an entry's place");
 }
 
-// The other entry's bytes are whole: only the key tells.
+// The other entry's bytes are intact: only the key differs.
 TEST_F(Damage, TheEntryOfAnotherKernel) {
   CompileService service(settings());
   service.get(request("other"));

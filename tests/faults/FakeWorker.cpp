@@ -2,16 +2,15 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The name of the requested kernel says how: crash, exit, hang, family (hangs
-// with a child of its own), garbage, fail, slow, leave (answers, then exits),
-// huge (an artifact of 16 MiB),
-// phases (says that it does LLVM, then ptxas); anything else succeeds with the
-// artifact FAKE_WORKER_ARTIFACT, followed by the kernel's name where
-// FAKE_WORKER_NAMED is set. Every request adds a line "PID KERNEL" to
-// FAKE_WORKER_LOG. It greets with the build id FAKE_WORKER_ID, else with the
-// real one, or with the text FAKE_WORKER_GREETING as it is, or not at all where
-// FAKE_WORKER_MUTE is set (it adds "PID mute" to the log). FAKE_WORKER_DIE=in:N
-// or out:N: killed once N bytes went in or out.
+// The name of the requested kernel selects how: crash, exit, hang, family
+// (hangs with a child process), garbage, fail, slow, leave (answers, then
+// exits), huge (an artifact of 16 MiB), phases (reports the phases LLVM, then
+// ptxas); anything else succeeds with the artifact FAKE_WORKER_ARTIFACT,
+// followed by the kernel's name where FAKE_WORKER_NAMED is set. Every request
+// adds a line "PID KERNEL" to FAKE_WORKER_LOG. It greets with the build id
+// FAKE_WORKER_ID, else with the real one, or with the text FAKE_WORKER_GREETING
+// as it is, or not at all where FAKE_WORKER_MUTE is set (it adds "PID mute" to
+// the log). FAKE_WORKER_DIE=in:N or out:N: killed once N bytes went in or out.
 #include "language/Request.h"
 #include "support/BuildId.h"
 #include "support/File.h"

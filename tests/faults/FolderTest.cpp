@@ -192,7 +192,8 @@ TEST_F(Folder, FullDisk) {
                           log.find("free some space") != std::string::npos &&
                           log.find("not be kept") == log.rfind("not be kept");
         counts.count(good ? "held" : "wrong");
-        // What fitted is whole; with room again, all of it is kept.
+        // The kept entries are complete; once there is room again, every entry
+        // is kept.
         fs::remove(disk / "ballast");
         attempts(there, 20, counts);
         counts.count(counts["loaded"] == std::min<uint64_t>(kept, 20)

@@ -1,5 +1,5 @@
-// tests/faults/KilledWorkersTest.cpp - workers killed at seeded places of what
-// they read and write.
+// tests/faults/KilledWorkersTest.cpp - workers killed after a seeded number of
+// bytes that they read or write.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/Fixture.h"
@@ -39,7 +39,7 @@ protected:
     CompileService service(one);
     auto got = service.get(request(kernel));
     EXPECT_EQ(got->code, expectedCode(kernel)) << place;
-    // Whole or not there: nothing of the dead worker was kept.
+    // An entry is complete or missing: nothing of the dead worker was kept.
     EXPECT_EQ(service.cache().badEntries(), 0u) << place;
     EXPECT_EQ(service.cache().leftovers().temporaries, 0u) << place;
   }

@@ -310,7 +310,7 @@ TEST_F(Trusted, FoldersOfReproducersThatOthersWriteTo) {
   EXPECT_TRUE(holds(failure, "/tessera-reproducer-")) << failure;
 }
 
-// Folders are looked for above the program, also beside it.
+// The program also looks for folders next to and above its own folder.
 TEST_F(Trusted, FoldersThatAreLookedFor) {
   const fs::path found =
       executablePath().parent_path() / folder.path().filename();

@@ -238,8 +238,8 @@ TEST_F(WorkerFaults, ALongCompilationSaysWhatItDoes) {
   }
 }
 
-// A reply that does not fit into memory must not take the place of a worker
-// with it: with one place the next request would wait for ever.
+// A reply that does not fit into memory must free its worker slot: with one
+// slot the next request would otherwise wait forever.
 TEST_F(WorkerFaults, AnExceptionGivesTheWorkerBack) {
   auto one = settings();
   one.workers = 1;
