@@ -9,8 +9,8 @@
 using namespace tessera;
 using namespace tessera::runtime;
 
-// The bytes are an entry; then the same with the magic, the key and the
-// checksum put right, so that what lies behind them is reached.
+// Reads the bytes as an entry, then with corrected magic, key and checksum, so
+// that the code after these checks is reached.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string bytes = fuzz::text(data, size);
   Sha256Digest key{};

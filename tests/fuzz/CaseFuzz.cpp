@@ -1,4 +1,4 @@
-// tests/fuzz/CaseFuzz.cpp - case.json, with tensors behind a NUL byte.
+// tests/fuzz/CaseFuzz.cpp - case.json, with tensors after a NUL byte.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Buffer.h"

@@ -1,4 +1,4 @@
-// tests/fuzz/ConfigFuzz.cpp - a training config, with overrides behind a NUL
+// tests/fuzz/ConfigFuzz.cpp - a training config, with overrides after a NUL
 // byte, one a line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

@@ -12,8 +12,8 @@
 
 using namespace tessera;
 
-// What the protocol's text says these bytes are, worked out apart from
-// support/Frames.cpp.
+// The frames in these bytes according to the protocol's description, computed
+// independently of support/Frames.cpp.
 static FrameStatus expected(std::string_view bytes,
                             std::vector<std::string_view> &frames) {
   while (bytes.size() >= 4) {
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string frame;
   for (std::string_view wanted : frames) {
     fuzz::require(readFrame(read.get(), frame) == FrameStatus::Good,
-                  "a whole frame is not read");
+                  "a complete frame is not read");
     fuzz::require(frame == wanted, "a frame with other bytes");
   }
   fuzz::require(readFrame(read.get(), frame) == end,

@@ -49,7 +49,7 @@ void expectErrorsOnly(F &&body) {
   }
 }
 
-// A place inside of the file, or right behind a line's or the file's end.
+// True if the range is inside of the file, or right after a line's or its end.
 inline bool isPlaceIn(const SourceFile &file, const SourceRange &range) {
   if (range.line == 0 || range.line > file.lineCount() + 1)
     return false;
@@ -65,7 +65,7 @@ inline void checkDiagnostics(const std::vector<Diagnostic> &diagnostics) {
     require(!diagnostic.message.empty(), "a diagnostic without a text");
     if (diagnostic.file && diagnostic.range.known())
       require(isPlaceIn(*diagnostic.file, diagnostic.range),
-              "a diagnostic behind the end of its line or file");
+              "a diagnostic past the end of its line or file");
   }
   require(diagnostics.empty() || !renderDiagnostics(diagnostics).empty(),
           "diagnostics that render to nothing");

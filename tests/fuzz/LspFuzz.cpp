@@ -14,7 +14,7 @@
 using namespace tessera;
 using namespace tessera::tools::lsp;
 
-// A compiler that knows one type, in a place that the text may not have.
+// A compiler that knows one type, at a position that the text may not have.
 static language::CompileResult
 compiled(const language::CompileRequest &request) {
   language::CompileResult result;

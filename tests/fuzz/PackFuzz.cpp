@@ -32,9 +32,9 @@ static void check(const std::string &bytes) {
   });
 }
 
-// The bytes as they are; then with the header of a whole pack whose index
-// begins at the first "{" behind it, so that what lies behind the checksum is
-// reached.
+// Reads the bytes as they are; then with the header of a complete pack whose
+// index begins at the first "{" after it, so that the code after the checksum
+// is reached.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string bytes = fuzz::text(data, size);
   check(bytes);

@@ -24,7 +24,8 @@ static void check(const std::string &bytes) {
   });
 }
 
-// As they are; then behind a length that fits, which a mutation rarely hits.
+// Reads the bytes as they are; then after a correct length, which a mutation
+// rarely produces.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string bytes = fuzz::text(data, size);
   check(bytes);

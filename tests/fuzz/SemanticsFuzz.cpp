@@ -14,9 +14,9 @@
 using namespace tessera;
 using namespace tessera::language;
 
-// LLVM's allocators poison what they have not given out yet. Their code is
-// inline: the parts of it in this binary are instrumented and poison a slab,
-// those in libMLIR are not and give pieces of it out without saying so.
+// LLVM's allocators poison memory that they have not handed out yet. Their code
+// is inline: its copies in this binary are instrumented and poison a slab,
+// those in libMLIR are not and hand out memory without unpoisoning it.
 extern "C" const char *__asan_default_options() {
   return "allow_user_poisoning=0";
 }

@@ -91,7 +91,7 @@ public:
 
 private:
   size_t below(size_t limit) { return limit ? random() % limit : 0; }
-  // A stretch of some text: mostly short, at times a whole line.
+  // A stretch of some text: mostly short, at times a complete line.
   std::pair<size_t, size_t> stretch(const std::string &text) {
     const size_t begin = below(text.size());
     if (below(3))
@@ -140,7 +140,7 @@ private:
       text.replace(begin, length, other, from, many);
       break;
     }
-    case 7: { // another number in a number's place
+    case 7: { // replaces a number by another one
       size_t digit = text.find_first_of("0123456789", begin);
       if (digit == std::string::npos)
         break;

@@ -18,7 +18,7 @@ static void check(const std::string &bytes, int64_t size) {
                       l.vocabulary >= 1 && l.textBytes >= 0,
                   "a layout with negative numbers");
     fuzz::require(l.offset + l.tokens * l.width + l.documents * 8 <= size,
-                  "tokens behind the end of the file");
+                  "tokens past the end of the file");
     if (l.format != TokenFormat::Shard)
       return;
     const TokenLayout again = readLayout(shardHeader(l), size, "again");
@@ -32,8 +32,8 @@ static void check(const std::string &bytes, int64_t size) {
   });
 }
 
-// As they are; then as the beginning of a longer file, padded to a whole
-// header, of the size that the first bytes behind it say.
+// Reads the bytes as they are; then as the beginning of a longer file, padded
+// to a complete header, whose size is in the bytes after it.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string bytes = fuzz::text(data, size);
   check(bytes, int64_t(size));

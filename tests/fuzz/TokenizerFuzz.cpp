@@ -11,7 +11,7 @@ using namespace tessera::trainer;
 
 namespace {
 
-/// All bytes with a token each, behind what the input says.
+/// A token for each byte, which follow the tokens of the input.
 std::string allBytes(bool ranks) {
   std::string text = ranks ? "" : "{";
   for (int byte = 0; byte < 256; ++byte) {
