@@ -326,7 +326,7 @@ def scan(g):
 
 # --- products and helpers
 def product(g):
-    """A dot of small whole numbers, exact in every precision."""
+    """A dot of small integers, exact in every precision."""
     r = g.random
     element = r.choice([V.F16, V.BF16, V.F32, V.I8])
     m, n, k = (r.choice([16, 32]) for _ in range(3))

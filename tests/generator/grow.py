@@ -151,7 +151,7 @@ class Grower:
         """Another shape's variable of this element type, brought to the shape."""
         return arrays.reshaped(self, element, shape)
 
-    # --- the whole kernel
+    # --- the complete kernel
     def grow(self):
         r = self.random
         memory.arguments(self)

@@ -39,7 +39,7 @@ def base(g, number):
 
 
 def own(g, chosen=lambda b: True):
-    """The number of a buffer that programs have parts of."""
+    """The number of a buffer that is divided among the programs."""
     found = [i for i, b in enumerate(g.buffers) if b.own and chosen(b)]
     return g.random.choice(found) if found else None
 

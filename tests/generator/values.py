@@ -1,7 +1,7 @@
 # tests/generator/values.py - element types, tiles and memory of the second generator, with their meaning in numpy.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Everything is exact: integers wrap, and floats hold whole numbers that are small enough for their type.
+"""Everything is exact: integers wrap, and floats hold integers that are small enough for their type.
 
 A tile is a numpy array of static shape; a scalar is an array of shape (). A tile of pointers is a pair: the number of the buffer that each
 element points into, and the element's index there."""
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Type:
-    """An element type: its name in the language, its type in numpy, and the largest whole number that sums and products may reach."""
+    """An element type: its name in the language, its type in numpy, and the largest integer that sums and products may reach."""
     name: str
     numpy: type
     limit: int = 0  # 0: an integer
@@ -33,7 +33,7 @@ class Type:
 BOOL = Type("i1", np.bool_)
 I8, I16, I32, I64 = (Type("int%d" % bits, getattr(np, "int%d" % bits)) for bits in (8, 16, 32, 64))
 U8, U16, U32 = (Type("uint%d" % bits, getattr(np, "uint%d" % bits)) for bits in (8, 16, 32))
-# A bf16 holds whole numbers up to 256 exactly; numpy lacks the type, and float32 holds the same numbers.
+# A bf16 holds integers up to 256 exactly; numpy lacks the type, and float32 holds the same numbers.
 F16, BF16, F32 = Type("f16", np.float16, 2048), Type("bf16", np.float32, 256), Type("f32", np.float32, 1 << 22)
 INTEGERS = (I8, I16, I32, I64, U8, U16, U32)
 FLOATS = (F16, BF16, F32)
