@@ -1,5 +1,5 @@
 // tests/gpucheck/CalibrateTest.cpp - microbenchmarks of the cost model's
-// figures, and a whole run from a pack.
+// figures, and a complete run from a pack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpucheck/Fixture.h"
@@ -63,7 +63,7 @@ TEST_F(GpuCalibrate, FiguresFollowFromTheWorkAndTheTime) {
                   (4.0 * 8 * 16 * threads),
               1, 1e-6);
   const Json dram = figure("dram_gbytes");
-  // 16 times the L2 cache, in whole rounds of all threads of 64 bytes each.
+  // 16 times the L2 cache, in full rounds of all threads of 64 bytes each.
   const double round = threads * 64,
                bytes = std::floor(16.0 * (1 << 20) / round) * round;
   EXPECT_NEAR(dram["value"].get<double>() * 1e9 * seconds / bytes, 1, 1e-6);

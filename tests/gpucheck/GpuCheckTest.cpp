@@ -280,7 +280,8 @@ TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
   }
   EXPECT_TRUE(fs::is_symlink(at / "kernel.py"));
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
-  // The program behind a link is made executable, a device is left alone.
+  // The program that a link points to is made executable, a device is left
+  // alone.
   EXPECT_NE(fs::status(linked[1]).permissions() & fs::perms::owner_exec,
             fs::perms::none);
   fs::remove(linked[1]);
@@ -294,7 +295,7 @@ TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
   const CommandResult refused = run(pack);
   EXPECT_EQ(refused.status.code, 1);
   expectHas(refused.errors, "it is a folder");
-  // So is whatever lies where a new kernel would.
+  // `tessera new` refuses any existing file as well.
   for (const char *name : {"mine.py", "mine_test.py"}) {
     fs::create_symlink("/dev/null", path(name));
     expectRefused(run({"new", "kernel", "mine", "--dir", folder.path()}),

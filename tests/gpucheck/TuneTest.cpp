@@ -236,15 +236,15 @@ TEST_F(GpuTune, AnInterruptionKeepsWhatIsKnown) {
             (std::vector<std::string>{"tune bb", "time a", "time bb"}));
   ASSERT_TRUE(fs::exists(path("table.yaml")));
   EXPECT_EQ(tune::readTable(path("table.yaml")).entries().size(), 1u);
-  // The next run goes on there.
+  // The next run continues there.
   makeTuning("bb", {{64, "own", ""}});
   expectFine(tune({"--resume"}));
   EXPECT_EQ(result()["complete"], true);
   EXPECT_EQ(tune::readTable(path("table.yaml")).entries().size(), 2u);
 }
 
-// Without torch, and with a torch that sees no GPU, the result says so; what
-// the script gives otherwise is taken over.
+// Without torch, and with a torch that sees no GPU, the result reports it;
+// other output of the script is copied to the result.
 TEST_F(GpuTune, OtherLibrariesAreMeasuredWhereTheyAre) {
   makeCase("a");
   fs::copy_file(TESSERA_SOURCE "/tools/gpucheck/peers.py",
