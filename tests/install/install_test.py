@@ -35,7 +35,7 @@ class TestLibrary(Installed):
         assert "typeinfo for tessera::Error" in symbols
 
     def test_libraries_keep_their_runtime_to_themselves(self):
-        """Those of the build, with a runtime of their own, beside which libtessera.so may be loaded."""
+        """The build's libraries contain the runtime and hide it, so that a program may load libtessera.so as well."""
         if "TORCH" in os.environ:
             shown = run("nm", "-DC", "--defined-only", BUILD / "lib/libtessera_torch.so")
             assert re.findall(r"(?m)^\w+ [TBDR] (tessera::.*|YAML::.*|spdlog::.*)$", shown) == []
@@ -148,7 +148,7 @@ class TestPrograms(Installed):
 
 
 class TestMissing(Installed):
-    """Parts that are not there: the path that was looked at, and what to do."""
+    """Missing files: the error has the path and what to do."""
 
     @classmethod
     def setup_class(cls):
@@ -297,4 +297,4 @@ class TestTraining(Installed):
 
 
 if "TORCH" not in os.environ:
-    del TestTorch, TestTraining  # a build without torch has no such parts
+    del TestTorch, TestTraining  # a build without torch does not have these files
