@@ -1,6 +1,6 @@
 // A while loop carries a block in scratch memory and a scalar in a register;
 // a reduction by a region goes through the axis in order; printing calls
-// through the table in the slot after the arguments, and says so.
+// through the table in the slot after the arguments; an attribute marks this.
 // RUN: tessera-opt %s --tessera-lower-to-loops=target=cpu:x86-64-v3:0000 | FileCheck %s
 // CHECK: module attributes {tessera.reports, tessera.scratch_bytes = 128 : i64}
 // CHECK: llvm.mlir.global internal constant @tessera_text0("product fp32:\00")

@@ -90,8 +90,8 @@ func.func @attention(%Q: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %K: !ti
   return
 }
 
-// Every warp wants the whole weight. It is loaded by all of them together and
-// goes through shared memory; nothing else converts.
+// Every warp needs all of the weight. All warps together load it, and it goes through shared memory; nothing
+// else converts.
 // CHECK-LABEL: @weights
 // CHECK: [[W:%.*]] = tile.load {{.*}} : tensor<128x!tile.ptr<f32>
 // CHECK: tile.convert_layout [[W]]
@@ -151,7 +151,7 @@ func.func @shares(%A: !tile.ptr<bf16>, %B: !tile.ptr<bf16>, %O: !tile.ptr<f32>) 
 }
 
 // No operation loads: the halves get a layout although those of the plain
-// layout of the whole lie in different lanes.
+// layout of the unsplit tensor are in different lanes.
 // CHECK-LABEL: @split_numbers
 // CHECK: tile.split
 // CHECK-NOT: tile.convert_layout

@@ -61,8 +61,8 @@ func.func @three_stages(%p: !pointers, %m: !buffer, %n: i32) {
   return
 }
 
-// The second loop's first group is behind what the first one left, and the second
-// may run not at all.
+// The second loop's first group comes after the ones that the first loop left, and the second loop may run
+// zero iterations.
 // CHECK-LABEL: @two_loops
 // CHECK: scf.for
 // CHECK-NEXT: tile.async_wait {{.*}} leaving 0
@@ -121,7 +121,7 @@ func.func @branch(%p: !pointers, %m: !buffer, %n: i32, %e: i1) {
   return
 }
 
-// What either arm commits: the one with a group less behind it.
+// Either arm commits: the wait counts the arm with fewer later groups.
 // CHECK-LABEL: @arms
 // CHECK: tile.async_wait {{.*}} leaving 1
 func.func @arms(%p: !pointers, %m: !buffer, %e: i1) {

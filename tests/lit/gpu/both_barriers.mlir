@@ -1,7 +1,7 @@
 // Barriers between global accesses and before scratch, decided on in one walk.
 // RUN: tessera-opt %s -tessera-async-waits -tessera-allocate-shared -tessera-memory-barriers > %t.once
 // RUN: FileCheck %s --input-file=%t.once
-// Once more, it finds the same places and barriers.
+// Run again, it finds the same offsets and barriers.
 // RUN: tessera-opt %t.once -tessera-allocate-shared -tessera-memory-barriers | diff %t.once -
 // RUN: tessera-opt %t.once -tessera-memory-barriers | diff %t.once -
 
@@ -16,7 +16,7 @@
 !tensor = tensor<128xf32, #row>
 !buffer = !tile.smem<1 x 128xf32, #memory>
 
-// The barrier inside of the reduction stands between the store and the load.
+// The barrier inside of the reduction is between the store and the load.
 // CHECK-LABEL: @reduced_between
 // CHECK: tile.store
 // CHECK-NOT: tile.barrier
@@ -150,8 +150,8 @@ func.func @barrier_for_both(%p: !tile.ptr<f32>, %x: !tensor, %f: f32, %n: i32) -
   return %r : f32
 }
 
-// Scratch beside a buffer does not wait for the buffer's readers; scratch in
-// its place does.
+// Scratch at another offset than a buffer does not wait for the buffer's readers; scratch at the same offset
+// does.
 // CHECK-LABEL: @beside_a_buffer
 // CHECK: tile.smem_load
 // CHECK-NOT: tile.barrier
@@ -170,8 +170,8 @@ func.func @beside_a_buffer(%x: !tensor) -> (f32, f32) {
   return %m, %t : f32, f32
 }
 
-// A copy is under way until its wait, in other threads also behind a barrier
-// that comes before: what takes the buffer's place waits for them.
+// A copy is in progress until its wait, in other threads even after an earlier barrier: an operation that
+// reuses the buffer's memory waits for them.
 // CHECK-LABEL: @copied_late
 // CHECK: tile.async_wait
 // CHECK-NEXT: tile.barrier scratch

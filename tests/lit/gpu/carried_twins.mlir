@@ -1,5 +1,5 @@
 // A loop's argument and its result have one layout, whichever of them a use
-// decides for. Here the reshape behind the inner loop asks for a layout of the
+// decides for. Here the reshape after the inner loop asks for a layout of the
 // result; the argument, which only the mask reads, follows.
 // RUN: tessera-opt %s -tessera-coalesce=num-warps=2 -tessera-assign-layouts=num-warps=2 | FileCheck %s
 // CHECK: scf.while

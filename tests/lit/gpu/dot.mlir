@@ -49,7 +49,7 @@ func.func @types(%h: f16, %b: bf16, %f: f32, %c: i8, %d: f64, %o: !tile.ptr<f32>
   return
 }
 
-// f32 by three products of tf32 parts; ieee by multiply-adds.
+// f32 by three products of tf32 terms; ieee by multiply-adds.
 // CHECK-LABEL: .entry precisions(
 // CHECK: cvt.rna.tf32.f32
 // CHECK-COUNT-3: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32

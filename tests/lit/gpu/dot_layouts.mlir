@@ -18,7 +18,7 @@
 // CHECK-DAG: [[TURNED:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 8], [8, 0], [16, 0], [32, 0]], lane = {{\[\[}}2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = {{\[\[}}0, 16], [0, 32]]>
 // The same of 8 rows, which are the 8 columns of the instruction.
 // CHECK-DAG: [[EIGHT:#.*]] = #tile.linear<8x64, register = {{\[\[}}1, 0], [0, 8]], lane = {{\[\[}}2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = {{\[\[}}0, 16], [0, 32]]>
-// That of (q^T s)^T with rows g and g + 8 side by side; q^T as its A.
+// That of (q^T s)^T with rows g and g + 8 next to each other; q^T as its A.
 // CHECK-DAG: [[SUMS:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}16, 0], [32, 0]]>
 // CHECK-DAG: [[ALONG:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [16, 0], [32, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}0, 0], [0, 0]]>
 // CHECK-DAG: [[PAIRS:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}16, 0], [32, 0]]>
@@ -112,7 +112,7 @@ func.func @swapped(%p: tensor<64x64x!tile.ptr<f32>>, %k: tensor<64x64xf32>, %z: 
   return %r : tensor<64x64xf32>
 }
 
-// 8 rows are enough to change places: an instruction has 8 columns.
+// 8 rows are enough to swap the operands: an instruction has 8 columns.
 // CHECK-LABEL: @swapped_eight_rows
 // CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[EIGHT]]]}
 func.func @swapped_eight_rows(%q: tensor<8x64xf32>, %k: tensor<64x64xf32>, %z: tensor<8x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {

@@ -1,4 +1,4 @@
-// Dots that miss the tensor cores: place, types, reason, what to do.
+// Dots that miss the tensor cores: location, types, reason, what to do.
 // RUN: tessera-lower %s --remarks --emit=layout 2>&1 >%t.out | FileCheck %s
 // RUN: tessera-lower %s --target=sm_90 --remarks --emit=layout 2>&1 >%t.out | FileCheck %s
 

@@ -23,8 +23,7 @@ func.func @plain(%p: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %q: !tile.pt
   return
 }
 
-// Under a mask: one predicate for the whole vector, no branch. Elements of 16
-// bits are packed.
+// Under a mask: one predicate for the complete vector, no branch. Elements of 16 bits are packed.
 // CHECK-LABEL: .entry masked(
 // CHECK-NOT: bra
 // CHECK: @%p{{[0-9]+}} ld.global.v4.b32
@@ -45,7 +44,7 @@ func.func @masked(%p: !tile.ptr<bf16>, %q: !tile.ptr<bf16>, %n: i32) {
   return
 }
 
-// What is masked off is `other`, or 0: it stands in the registers before.
+// Masked-off elements are `other`, or 0: the registers hold these values before the load.
 // CHECK-LABEL: .entry others(
 // CHECK: mov.{{[bf]}}32 %[[A:[rf][0-9]+]], {{(0f40400000|1077936128|0x40400000)}};
 // CHECK: @%p{{[0-9]+}} ld.global.b32 %[[A]]
@@ -107,8 +106,8 @@ func.func @kinds(%p: !tile.ptr<!tile.ptr<i1>>, %c: i1) {
   return
 }
 
-// The old elements are loaded before others are stored in their place, though
-// only an arm of the `if` looks at them.
+// The old elements are loaded before others are stored at their addresses, though only an arm of the `if`
+// reads them.
 // CHECK-LABEL: .entry overwritten(
 // CHECK: ld.global.v4.b32
 // CHECK: @%p{{[0-9]+}} st.global.v4.b32

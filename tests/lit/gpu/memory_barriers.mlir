@@ -4,7 +4,7 @@
 // RUN: %docblock-lowering.md order.after > %t.after
 // RUN: tessera-opt %s -tessera-memory-barriers -split-input-file | FileCheck %t.after
 
-// Barriers stand where one thread's access may meet another's.
+// Barriers are inserted where the accesses of two threads may conflict.
 
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
 #replicated = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]]>
@@ -188,7 +188,7 @@ func.func @origins(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %t: !tile.ptr<!tile.p
   return %a, %b : f32, f32
 }
 
-// A while ends behind its condition: what the condition of the last iteration left
+// A while ends after its condition: what the condition of the last iteration left
 // is open after the loop, also what an earlier iteration's body left through it.
 // CHECK-LABEL: @while_condition
 // CHECK: tile.store

@@ -89,7 +89,7 @@ func.func @guarded(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i3
   return %r#0 : tensor<16x16xf32, #acc>
 }
 
-// In the other arm the condition is turned around.
+// In the other arm the condition is negated.
 // CHECK-LABEL: func.func @guarded_otherwise
 // CHECK: scf.for
 // CHECK: %[[INDEX:.*]] = tile.load {{.*}} mask {{.*}} other
@@ -141,7 +141,7 @@ func.func @written(%base: !tile.ptr<f16>, %b: tensor<32x16xf16, #b>, %zero: tens
   return %r : tensor<16x16xf32, #acc>
 }
 
-// Nor what says where it is.
+// Nor is it if the loop writes the index that it loads.
 // CHECK-LABEL: func.func @written_index
 // CHECK-NOT: tile.async_copy
 // CHECK: return
@@ -163,7 +163,7 @@ func.func @written_index(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.
 
 // The rows' numbers are loaded elsewhere and converted, perhaps through shared
 // memory that the buffers get from the first copy on: the barrier before that
-// copy stands behind the conversion.
+// copy comes after the conversion.
 // CHECK-LABEL: func.func @converted_addresses
 // CHECK-NOT: tile.barrier
 // CHECK: tile.convert_layout

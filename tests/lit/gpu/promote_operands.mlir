@@ -46,9 +46,8 @@ func.func @alone(%x: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero:
   return %d : tensor<16x16xf32, #acc>
 }
 
-// Each iteration loads single elements, which no cp.async brings: the barrier stands
-// before the load, so that what arrives is stored at once, and the dot reads
-// slice by slice.
+// Each iteration loads single elements, which no cp.async brings: the barrier comes before the load, so that
+// the elements are stored as they arrive, and the dot reads slice by slice.
 // CHECK-LABEL: func.func @loaded
 // CHECK: %[[MEM:.*]] = tile.smem_alloc : <1 x 16x16xf16
 // CHECK: scf.for
@@ -71,8 +70,8 @@ func.func @loaded(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %y: tensor<16x16xf16,
   return %r : tensor<16x16xf32, #acc>
 }
 
-// A tile that only dots read comes by cp.async, which has read it before another
-// is stored in its place: not just before the first dot.
+// A tile that only dots read comes by cp.async, which must have read it before another tile is stored at the
+// same addresses: the wait is not just before the first dot.
 // CHECK-LABEL: func.func @overwritten
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit
@@ -92,7 +91,7 @@ func.func @overwritten(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16
   return %e1 : tensor<16x16xf32, #acc>
 }
 
-// The same where the store stands in an `if`.
+// The same where the store is in an `if`.
 // CHECK-LABEL: func.func @overwritten_in_a_branch
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit
@@ -154,8 +153,7 @@ func.func @stored_elsewhere(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<
   return %e1 : tensor<16x16xf32, #acc>
 }
 
-// Unless the kernel's author says that it is not: what stands before his barrier
-// is done there.
+// Unless the kernel has a barrier there: the copies before it are complete at that barrier.
 // CHECK-LABEL: func.func @fenced
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit

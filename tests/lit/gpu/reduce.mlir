@@ -28,8 +28,8 @@ func.func @lanes(%p: !tile.ptr<f32>, %o: !tile.ptr<f32>) {
   return
 }
 
-// Eight lanes have parts of a column and eight columns each. Where each is to
-// keep one, they give away four, two and one; not three times eight.
+// Eight lanes share a column and have elements of eight columns each. Where each lane keeps one, the lanes
+// exchange four, two and one; not three times eight.
 // CHECK-LABEL: .entry shares(
 // CHECK-COUNT-7: shfl.sync.bfly.b32
 // CHECK-NOT: {{shfl|bar\.|shared}}
@@ -48,7 +48,7 @@ func.func @shares(%x: f32, %o: !tile.ptr<f32>) {
   return
 }
 
-// Of integers a whole warp at once.
+// redux combines integers of all lanes of a warp at once.
 // CHECK-LABEL: .entry integers(
 // CHECK: redux.sync.add.s32
 // CHECK: redux.sync.max.s32
@@ -69,9 +69,9 @@ func.func @integers(%o: !tile.ptr<i32>) {
   return
 }
 
-// Rows over two warps: one part each in shared memory, a barrier between
-// writing and reading and, nothing before, none in front. A lane reads one of
-// the two parts of its two rows, a shuffle joins them.
+// Rows over two warps: each warp stores one partial result in shared memory, with one barrier between writing
+// and reading and none before. A lane reads one of the two partial results of its two rows, a shuffle joins
+// them.
 // CHECK-LABEL: .entry warps(
 // CHECK-NOT: bar.
 // CHECK: shfl.sync.bfly.b32
@@ -93,7 +93,7 @@ func.func @warps(%o: !tile.ptr<f32>) {
   return
 }
 
-// An index travels with its value, and a region is applied as it stands.
+// An index travels with its value, and a region is applied unchanged.
 // CHECK-LABEL: .entry pairs(
 // CHECK: shfl.sync.{{bfly|down|idx}}.b32
 // CHECK: ret

@@ -1,8 +1,8 @@
 // A store whose value is as good for memory as the store's own layout.
 // RUN: tessera-opt %s -tessera-dot-instructions -tessera-coalesce=num-warps=4 -tessera-dot-layouts=num-warps=4 -tessera-assign-layouts=num-warps=4 -cse -tessera-allocate-shared=num-warps=4 | FileCheck %s
 
-// After the columns of the product have changed places, a lane holds four
-// neighbours and four lanes a row. The store leaves them in these lanes.
+// After the columns of the product are permuted, a lane holds four neighbours and four lanes hold a row. The
+// store leaves them in these lanes.
 // CHECK-LABEL: func.func @turned_columns
 // CHECK: tile.dot
 // CHECK-NOT: scratch_bytes

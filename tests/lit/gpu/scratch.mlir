@@ -1,4 +1,4 @@
-// Places in shared memory, and which scratch may be written without waiting.
+// Offsets in shared memory, and which scratch may be written without waiting.
 // RUN: tessera-lower %s --laid-out --emit=layout | FileCheck %s
 // RUN: %docblock-pipeline.md scratch.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
@@ -9,8 +9,8 @@
 #turned = #tile.linear<128, register = [], lane = [[4], [8], [16], [32], [64]], warp = [[1], [2]]>
 #memory = #tile.shared<128, offset = [[1], [2], [4], [8], [16], [32], [64]]>
 
-// %a and %c are never live together: one place. %b is live with both. What a
-// conversion needs meanwhile lies behind what is live then.
+// %a and %c are never live together: they have one offset. %b is live with both. The scratch memory of a
+// conversion comes after the buffers that are live then.
 // CHECK: module attributes {tessera.shared_bytes = 2048 : i64}
 // CHECK-LABEL: @buffers
 // CHECK: %[[A:.*]] = tile.smem_alloc {tile.scratch = 1024 : i64} : <1 x 128xf32
@@ -43,8 +43,7 @@ func.func @buffers(%f: f32, %i: i32) {
   return
 }
 
-// Small scratch of neighbours lies side by side: an iteration has one barrier for
-// each reduction, not two.
+// Small scratch of neighbours does not overlap: an iteration has one barrier for each reduction, not two.
 // CHECK-LABEL: @loop
 // CHECK-NOT: tile.barrier
 // CHECK: tile.reduce max {{.*}} {tile.scratch = [[FIRST:[0-9]+]] : i64, tile.scratch_bytes = {{[0-9]+}} : i64}
@@ -132,7 +131,7 @@ func.func @touched(%f: f32) {
   return
 }
 
-// A buffer that one operation touches has a place of its own while others are live.
+// A buffer that one operation touches has a separate offset while others are live.
 // CHECK-LABEL: @stored_once
 // CHECK: tile.smem_alloc {tile.scratch = 0 : i64} : <1 x 128xf32
 // CHECK: tile.smem_alloc {tile.scratch = 512 : i64} : <1 x 128xf32

@@ -1,4 +1,4 @@
-// Integers that a whole warp combines take one instruction a row, which leaves the row in every lane: nothing is shared out. The same sums of
+// Integers that all lanes of a warp combine take one instruction a row, which leaves the row in every lane: nothing is shared out. The same sums of
 // floats are.
 // RUN: tessera-opt %s -tessera-dot-instructions -tessera-coalesce=num-warps=1 -tessera-dot-layouts=num-warps=1 -tessera-assign-layouts=num-warps=1 -cse | FileCheck %s
 // RUN: tessera-lower %s --num-warps=1 | FileCheck %s --check-prefix=PTX

@@ -1,5 +1,5 @@
-// Two stages: tiles used behind the first dots are copied when their iteration
-// begins, and one buffer does where no tile is used on both sides.
+// Two stages: tiles used after the first dots are copied when their iteration begins, and one buffer suffices
+// where no tile is used on both sides.
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=2 --tessera-async-waits %s | FileCheck %s
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=3 %s | FileCheck %s --check-prefix=THREE
 // RUN: tessera-opt --tessera-pipeline-loops="num-stages=2 shared-bytes=4096" %s | FileCheck %s --check-prefix=FITS
@@ -175,7 +175,7 @@ func.func @indexed(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i3
   return %r : tensor<16x16xf32, #acc>
 }
 
-// Of two places that leave as many dots on both sides, the later one.
+// Of two split points that leave as many dots on both sides, the later one.
 // CHECK-LABEL: func.func @three_dots
 // CHECK: scf.if
 // CHECK-COUNT-2: tile.async_copy

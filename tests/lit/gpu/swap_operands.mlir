@@ -18,7 +18,7 @@ func.func @few_rows(%a: tensor<4x64xf32>, %b: tensor<64x64xf32>, %c: tensor<4x64
   return %d : tensor<4x64xf32>
 }
 
-// A transpose of a transpose is nothing: K^T is read as it lies.
+// A transpose of a transpose is nothing: K^T is read as it is stored.
 // CHECK-LABEL: @transposed(
 // CHECK-SAME: %[[Q:.*]]: tensor<8x64xbf16>, %[[K:.*]]: tensor<128x64xbf16>
 // CHECK: tile.dot %[[K]], {{.*}} : tensor<128x64xbf16>, tensor<64x8xbf16> -> tensor<128x8xf32>
