@@ -165,7 +165,7 @@ def k(q: Rows, F: tl.constexpr):
         assert "tile.load: 64 f32" in text
         assert "lane: (1) (2) (4) (8) (16)" in text
         assert "i32" not in text.split("Layouts")[0]
-        # Those of another shape do not stand there.
+        # The hover has no layouts of another shape.
         assert ": 16 f32" in (text := self.layouts(client, "total = "))
         assert "4x16" not in text
         # They follow the file.
