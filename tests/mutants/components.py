@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """A stage is what is built and run together; a mutant goes from stage to stage until a test is red. Names of tests are expressions
-that match whole names of ctest's list. Tests of the label `full` never run."""
+that match complete names of ctest's list. Tests of the label `full` never run."""
 import dataclasses
 import re
 
@@ -102,8 +102,8 @@ COMPONENTS = (
         _stage("train-tests|train_learning_rate", *PROGRAM, "train-tests"), _stage("kernel-sources-tests", "kernel-sources-tests"))),
 )
 
-# What decides on barriers, waits, tokens, aliasing and places in the GPU compiler. Its files are those of codegen/gpu and
-# dialect, too: it runs only where it is named.
+# The GPU compiler's code for barriers, waits, tokens, aliasing and addresses. Its files are also those of codegen/gpu and dialect: it runs only if it
+# is named.
 MEMORY = Component("memory", "|".join((
     r"codegen/analysis/(MemoryModel|PointerOrigins)\.cpp|codegen/analysis/ForwardWalk\.h", r"codegen/gpu/memory/[^/]*\.cpp",
     r"codegen/gpu/pipeline/(PipelineLoops|PromoteOperands|StagedLoads|SplitLoads)\.cpp", r"codegen/gpu/lower/shared/Shared\.cpp",

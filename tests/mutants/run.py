@@ -6,9 +6,9 @@
 Sources are mutated in a scratch worktree, build/mutants/tree of the repository, never in yours; it is built and tested there with
 everything outside of it and of a temporary folder mounted read-only. Each mutant: one line of one source, the affected targets
 rebuilt, the tests of its component run closest first, until the first red one. Components take turns; within one, seed decides
-on the kind of fault and on the place. A change that does not compile does not count, and the next one is drawn.
+on the kind of fault and on the line. A change that does not compile does not count, and the next one is drawn.
 
-results (default build/mutants/seed-S.jsonl): a line of JSON for each draw, appended; a run that was stopped goes on behind the last
+results (default build/mutants/seed-S.jsonl): a line of JSON for each draw, appended; a run that was stopped continues after the last
 one of the same seed, component and commit. report=1 prints what is in the file and runs nothing. Exit status 1 below 90 %.
 again=1 plants the survivors in the file once more, in the sources and with the tests of `commit`, and appends what became of them.
 stages=N asks the first N stages of a component alone: what they do not kill counts as a survivor.
@@ -61,7 +61,7 @@ def draws(component, seed, texts):
 
 
 def planted(text, fault, quiet):
-    """The text with the fault. A C++ text opens with a comment, in whose place the compiler is told to keep quiet."""
+    """The text with the fault. A C++ text opens with a comment, which a pragma against warnings replaces."""
     lines = text.split("\n")
     assert lines[fault.line - 1] == fault.before
     lines[fault.line - 1] = fault.after
@@ -134,7 +134,7 @@ class Scratch:
             shutil.copytree(self.green, self.cache)
 
     def ninja(self, targets):
-        """None, or what the build said."""
+        """None, or the output of the failed build."""
         if not targets:
             return None
         done = subprocess.run([*self.prefix, "ninja", "-C", str(self.build), f"-j{self.jobs}", *targets], capture_output=True, text=True)
@@ -252,7 +252,7 @@ def key_of(entry):
 
 
 def settled(entries):
-    """(rows of the first count, the same with what later runs of the survivors said). A later run with the same sources, whose tests are
+    """(rows of the first count, the same with the results of later runs of the survivors). A later run with the same sources, whose tests are
     those that the first one had not run yet, belongs to the first count."""
     same = {key_of(e): e for e in entries if e.get("again") == e["commit"]}
     later = {key_of(e): e for e in entries if e.get("again", e["commit"]) != e["commit"]}
@@ -389,4 +389,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit("\nstopped; the same command goes on from here")
+        sys.exit("\nstopped; the same command continues from here")

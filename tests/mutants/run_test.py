@@ -1,4 +1,4 @@
-# tests/mutants/run_test.py - the parts of run.py: draws, verdicts, going on, the seal; components.py against the build.
+# tests/mutants/run_test.py - the functions of run.py: draws, verdicts, resuming, the seal; components.py against the build.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import collections
@@ -83,13 +83,13 @@ def test_verdicts():
             assert (e["verdict"], e["by"]) == want, f"verdict of {e['after']}"
         assert sum(e["verdict"] != "invalid" for e in entries) == 30, "30 that compile"
         assert {e["verdict"] for e in entries} == {"killed", "survived", "invalid"}, "all verdicts are met"
-        # A run that was stopped goes on where it was, and gives what one run gives.
+        # A run that was stopped resumes where it was, and gives what one run gives.
         half = folder / "half.jsonl"
         half.write_text("".join(json.dumps(e) + "\n" for e in entries[:10]))
         known = run.load(half)
         run.plant_all(fake, [component], streams(), 30, known, half, origin)
         plain = lambda list_: [(e["draw"], e["verdict"]) for e in list_]
-        assert plain(run.load(half)) == plain(entries), "goes on"
+        assert plain(run.load(half)) == plain(entries), "resumes"
         again = fake.builds
         run.plant_all(fake, [component], streams(), 30, known, half, origin)
         assert fake.builds == again, "nothing left to do"

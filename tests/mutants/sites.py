@@ -11,7 +11,7 @@ import re
 class Fault:
     operator: str
     line: int    # from 1
-    before: str  # the whole line
+    before: str  # the complete line
     after: str
 
 
@@ -26,7 +26,7 @@ NO_CODE = re.compile(r"^\s*(using|namespace|template|typedef|extern|case|default
 
 
 def mask(text, python):
-    """The same text with comments, and what stands in quotation marks, blanked; positions stay."""
+    """The same text with comments and the contents of quotation marks blanked; positions stay."""
     out, i, end = list(text), 0, len(text)
 
     def blank(start, stop, with_=" "):
@@ -83,7 +83,7 @@ def idle_lines(lines, python):
             depth += sum(lines[last].count(c) for c in "([{") - sum(lines[last].count(c) for c in ")]}")
             if depth <= 0 and (python or lines[last].rstrip().endswith((";", "{", "}", ")"))):
                 break
-        # A condition that guards a message is code: `if (a < b)` and `throw` stand on lines of their own.
+        # A condition that guards a message is code: `if (a < b)` and `throw` are on separate lines.
         idle.update(range(first, max(last, number) + 1))
     if python:  # from a decorator to the end of the signature
         inside = False

@@ -22,7 +22,7 @@ def of(text, python=False):
 
 
 def cpp(line, *want, before="  x();"):
-    """The faults of a line behind another."""
+    """The faults of a line that follows another."""
     assert [f for f in of(f"{before}\n{line}\n") if f[1] == 2] == [(operator, 2, after) for operator, after in want], line
 
 
