@@ -38,7 +38,7 @@ std::string shapeName(const testing::TestParamInfo<Shape> &info);
 std::vector<Shape> everydayShapes();
 std::vector<Shape> fullShapes();
 
-// The small sequence lengths that sit on and beside tile and block borders.
+// The small sequence lengths that are equal or next to tile and block borders.
 std::vector<int64_t> borderLengths();
 
 // Standard normal values rounded to the type.
@@ -69,7 +69,7 @@ std::vector<at::Tensor> gradients(const std::vector<at::Tensor> &outputs,
                                   const std::vector<at::Tensor> &inputs);
 
 // Runs an attention op and compares o, lse, dq, dk and dv. extra are the op's
-// arguments behind q, k, v.
+// arguments after q, k, v.
 void checkAttention(const Shape &shape, const std::string &op,
                     const std::vector<c10::IValue> &extra,
                     const reference::KeysOf &keys, int64_t keyRows);

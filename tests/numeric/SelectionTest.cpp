@@ -74,7 +74,7 @@ Selected run(const Shape &shape, const reference::Geometry &g, at::Tensor q,
   return result;
 }
 
-// Exact on the kernel's own scores; against fp64, a differing block lies within
+// Exact on the kernel's scores; against fp64, a block may differ only within
 // the error of the scores.
 void check(const Shape &shape, const reference::Geometry &g, Selected &got) {
   const reference::Offsets cu = shape.offsets();
@@ -89,7 +89,7 @@ void check(const Shape &shape, const reference::Geometry &g, Selected &got) {
   reference::selectedRanges(g, cu, want, ranges);
   EXPECT_EQ(toIndices(got.ranges).values, ranges.values);
 
-  // Entries behind the current block are not scores.
+  // Entries after the current block are not scores.
   reference::Array visible = got.exact;
   const int64_t blocks = got.exact.shape[2];
   for (int64_t h = 0; h < shape.keyHeads; ++h)
@@ -188,7 +188,7 @@ TEST(SelectionEdges, ForcedBlocks) {
   }
 }
 
-// Scores that are no numbers rank behind all others, and before no block.
+// NaN scores rank after all others, and before no block.
 TEST(SelectionEdges, NotANumberRanksLast) {
   const Shape shape{{150}};
   for (int64_t forced : {0, 1}) {
