@@ -191,7 +191,7 @@ TEST_F(PackTrain, IsTheSameCode) {
   EXPECT_EQ(kernels["sm_80"], kernels[hostTarget()]);
 }
 
-// A kernel that has changed since is compiled, which is said once.
+// A kernel that has changed since is compiled, which is reported once.
 TEST_F(PackTrain, AChangedKernelIsAMiss) {
   fs::copy(TESSERA_SOURCE "/kernels", folder.path() / "kernels",
            fs::copy_options::recursive);
@@ -249,7 +249,7 @@ TEST_F(PackTrain, WhatCannotBeUsedIsSaid) {
   EXPECT_EQ(metrics("foreign")["kernels_packed"], 0);
 }
 
-// What a user names as the place of the pack may be a link or a pipe.
+// The path of the pack that a user passes may be a link or a pipe.
 TEST_F(PackTrain, IsWrittenThroughLinksAndDescriptors) {
   const std::vector<std::string> cache = {"TESSERA_CACHE_DIR=" +
                                           inShared("cache")};
@@ -262,7 +262,7 @@ TEST_F(PackTrain, IsWrittenThroughLinksAndDescriptors) {
   EXPECT_TRUE(fs::is_symlink(own("gpu.tpack")));
   expectHas(made.output, "all checksums right");
   const std::string bytes = readFile(own("linked.tpack"));
-  // A pipe, and a file behind a descriptor, get the pack alone.
+  // A pipe, and a file behind a descriptor, receive only the pack.
   for (const char *to : {"", " > file.tpack && cat file.tpack"}) {
     const CommandResult piped =
         runCommand({"/bin/sh", "-c",
