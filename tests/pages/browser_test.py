@@ -17,7 +17,7 @@ LIT = """Object.fromEntries([...document.querySelectorAll('.pane')].map(pane => 
 
 
 def row_place(browser, pane_id, row):
-    """A place within a row that is scrolled to."""
+    """Scrolls to a row and returns a position within it."""
     return browser.value(f"""(() => {{ const row = document.querySelector('#{pane_id} .row[data-row="{row}"]');
       row.scrollIntoView({{block: 'center', inline: 'start'}}); const box = row.getBoundingClientRect();
       const rows = row.closest('.rows').getBoundingClientRect();
@@ -128,7 +128,7 @@ def check_colours(browser):
 
 
 def element_of(bases, place):
-    """The XOR of the bases of the place's set bits, first dimension in the lowest bits."""
+    """The XOR of the bases of the set bits of `place`, first dimension in the lowest bits."""
     element = None
     for list_ in bases.values():
         for base in list_:
@@ -139,7 +139,7 @@ def element_of(bases, place):
 
 
 def check_drawings(browser, data):
-    """What the page says of an element of a tile, and its colour, against the bases."""
+    """Compares the page's text for an element of a tile, and its colour, with the bases."""
     browser.value("window.scrollTo(0, document.body.scrollHeight)")
     tiles = data["sides"][0]["tiles"]
     choices = browser.value("[...document.querySelector('[aria-label=tile]').options].map(option => +option.value)")
@@ -246,7 +246,7 @@ def check_report(browser, folder, program):
       [line.dataset.run, line.dataset.key, line.getAttribute('points').split(' ').map(point => point.split(',').map(Number))])""")
     want = {(name, key): points(written, key) for name, written in zip(("slow", "fast"), records) for key in ("bpb", "val_bpb")}
     assert {(name, key) for name, key, _ in lines} == set(want)
-    # One scale for all of them: places are the values, up to one factor and one offset for the whole picture.
+    # One scale for all of them: positions are the values, up to one factor and one offset for the complete picture.
     pairs = [(value, place[1]) for name, key, places in lines for (_, value), place in zip(want[name, key], places, strict=True)]
     low, high = min(pairs), max(pairs)
     for value, y in pairs:

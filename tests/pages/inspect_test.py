@@ -11,8 +11,8 @@ from page_data import KERNELS, ROOT, pane, read_page, run
 
 FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
-# The begin of an instruction: a predicate perhaps, then a word in lower case; directives begin with a dot, labels with a
-# dollar. It goes on to its semicolon.
+# The begin of an instruction: a predicate perhaps, then a word in lower case; directives begin with a dot, labels with a dollar. It continues to its
+# semicolon.
 INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?[a-z][\w.:]*(?:\s|;|$)")
 
 
@@ -45,7 +45,7 @@ def check_links(data, name):
     for number, links in enumerate(ptx["links"]):
         got = [(source["file"][row], source["line"][row]) for row in links]
         want = expected.get(number, [])
-        assert got == want, f"{name}: PTX line {number + 1} `{ptx['text'][number]}`: {got}, the .loc says {want}"
+        assert got == want, f"{name}: PTX line {number + 1} `{ptx['text'][number]}`: {got}, the .loc is {want}"
         linked += bool(got)
     assert linked > len(expected) * 0.8, f"{name}: only {linked} of {len(expected)} instructions are linked"
     # And from the source: each line's rows are those whose .loc names it.
@@ -83,7 +83,7 @@ def check_sass(data, name, linked_source):
                 current = (os.path.basename(match[1]), int(match[2]))
         elif links:
             rows = [(data["source"]["file"][row], data["source"]["line"][row]) for row in links]
-            assert current in rows, f"{name}: SASS `{text}` is linked to {rows}, its comment says {current}"
+            assert current in rows, f"{name}: SASS `{text}` is linked to {rows}, its comment is {current}"
     used = {links[0] for links in part["links"] if links}
     assert len(used & linked_source) > len(used) * 0.8, name
 
@@ -107,7 +107,7 @@ def check_tiles(data, name):
 
 
 def waited_for(kinds, left, commit):
-    """Runs a loop with a queue of groups: the iteration and place at which the group that is committed at `commit` in iteration 0 has
+    """Runs a loop with a queue of groups: the iteration and position at which the group that is committed at `commit` in iteration 0 has
     left the queue."""
     queue = []
     for iteration in range(40):
@@ -224,7 +224,7 @@ def test_case(program, folder):
     assert sum(heat["sectors"]) == counts["global_sectors"] > 0
     assert sum(heat["conflicts"]) == counts["bank_conflicts"]
     assert sum(heat["passes"]) == counts["shared_passes"] > 0
-    # Executed instructions stand beside instructions, and nowhere else.
+    # Only instructions have a number of executed instructions.
     table = loc_table(pane(side, "ptx")["text"])
     assert {row for row, value in enumerate(heat["executed"]) if value} <= set(table)
     mma = [row for row, text in enumerate(pane(side, "ptx")["text"]) if "mma.sync" in text]
@@ -239,7 +239,7 @@ def test_case(program, folder):
 
 
 def check_stalls(data, side):
-    """Whatever waits says for what, at an instruction that can; rows of the kernel add up to those of the PTX."""
+    """Every stall has a reason, at an instruction that can have it; rows of the kernel add up to those of the PTX."""
     cycles, reasons, ptx = side["heat"]["ptx"]["stalls"], side["reasons"]["ptx"], pane(side, "ptx")
     assert len(cycles) == len(reasons) == len(ptx["text"]) and sum(cycles) > 0
     assert all(reason for count, reason in zip(cycles, reasons) if count)
@@ -310,12 +310,12 @@ def write_texts(repository, texts):
             file.write(text)
 
 
-# How they are compiled, which no instance says.
+# How the kernels are compiled, which no instance states.
 SIGNATURE = ["-k", "kernel", "-s", "X=*fp32:16, Y=*fp32:16", "-D", "N=128"]
 
 
 def test_commits(program, folder):
-    """A kernel and what it imports as two commits have them, beside the files as they are."""
+    """A kernel and its imports from two commits, compared with the current files."""
     repository, first, second = write_commits(folder)
     own, out = os.path.join(repository, "own.py"), os.path.join(folder, "commits.html")
     arguments = ["inspect", own, *SIGNATURE, "-o", out]

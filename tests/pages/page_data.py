@@ -53,7 +53,7 @@ HEAD = re.compile(r"""<!doctype html>
 
 
 def read_page(path):
-    """The data of a page, which must be whole HTML that loads nothing."""
+    """The data of a page, which must be complete HTML that loads nothing."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     parts = Parts()

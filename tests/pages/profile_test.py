@@ -1,5 +1,5 @@
-# tests/pages/profile_test.py - the folder of `tessera profile`: its page against its trace, each launch against
-# the page it leads to, what goes wrong, and what is left behind.
+# tests/pages/profile_test.py - the folder of `tessera profile`: its page against its trace, each launch against the page it leads to, errors, and
+# leftover files.
 # SPDX-License-Identifier: Apache-2.0
 import collections
 import json

@@ -48,7 +48,7 @@ def write_tuning(folder):
 
 def write_trace(folder):
     """Two steps of 10 ms. One kernel in two configurations, 2 + 1 launches a step and 1 in the second; one product; a launch
-    behind the steps."""
+    after the steps."""
     events = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "x"}}]
 
     def span(name, category, begin, length, **args):
@@ -135,7 +135,7 @@ def test_two_runs(program, folder):
         file.write('{"step": 41, "loss": ' + "[" * 10 ** 6 + "]" * 10 ** 6 + "}\n")
     run(program, ["report", deep, "-o", page])
     assert [each["unreadable"] for each in read_page(page)["runs"]] == [1]
-    # A run folder and PTX are told apart, and each wrong use says what to do.
+    # A run folder and PTX are told apart, and each wrong use has a hint.
     for arguments, words in (([folder, "-o", page], ["metrics.jsonl"]), ([first, os.path.join(folder, "none")], ["none"]),
                              ([first, "--json"], ["--json"]), ([first, "-o", folder], ["HINT"])):
         done = run(program, ["report", *arguments], check=False)

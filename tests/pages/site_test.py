@@ -1,4 +1,4 @@
-# tests/pages/site_test.py - the documentation as a site: whole, without a warning, and with what is wrong in it named.
+# tests/pages/site_test.py - the documentation as a site: complete, without a warning; errors name the page.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Run by the Python that has MkDocs. The pages are read by html.parser, not by what wrote them."""
@@ -16,7 +16,7 @@ from repository import ROOT
 
 
 def build(folder, site):
-    """(Exit status, what was said)."""
+    """(Exit status, output)."""
     run = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)], cwd=folder,
                          capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
     said = (run.stdout + run.stderr).splitlines()
