@@ -60,7 +60,7 @@ def test_new_tokens_match_attention_under_a_mask(name):
 
 @pytest.mark.parametrize("name, hidden", [("window", [(0, 64)]), ("sink_window", [(64, 128)]), ("fixed", []), ("strided", [])])
 def test_tiles_without_a_visible_key_are_not_read(name, hidden):
-    """A query at position 190 of a cache whose hidden tiles, and whose places past the end, hold NaN."""
+    """A query at position 190 of a cache whose hidden tiles, and whose positions past the end, hold NaN."""
     q, k, v, numbers = inputs(1)
     want = reference(name, q, k, v, numbers, 190, CASES[name][1])
     for low, high in [*hidden, (191, CAPACITY)]:

@@ -327,7 +327,7 @@ def test_large_parameters_do_not_overflow_the_ranges(tmp_path, rule, shown, far,
 
 @pytest.mark.parametrize("tiles", ["", "tiles(BM=16, BN=32)", "tiles(BM=64, BN=64, RUN=16)", "tiles(BM=16, BN=32, RUN=4)", "tiles(BM=32, BN=16, RUN=1)"])
 def test_gaps_longer_than_32_tiles(tmp_path, tiles):
-    """The kernels look at 32 tiles or runs of keys at a time: what is behind a long gap is found, forward and backward."""
+    """The kernels look at 32 tiles or runs of keys at a time: they find keys after a long gap, forward and backward."""
     directive = f"# tessera: {tiles}\n" if tiles else ""
     compare_under_a_mask(written(tmp_path, directive + "# tessera: pattern(window=16, first=2)\n" + FAR_PATTERN), 2, 1900, far)
 

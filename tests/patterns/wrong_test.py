@@ -1,4 +1,4 @@
-# tests/patterns/wrong_test.py - patterns with mistakes: what `tessera check` finds, and what is refused with place and remedy.
+# tests/patterns/wrong_test.py - patterns with mistakes: what `tessera check` finds, and the errors with location and remedy.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import re
