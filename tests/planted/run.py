@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py [only=NAME,...] [result=FILE] [apply=1]
 
-Each patch beside this file names the bug, the test program and the test that finds it. The tracked files are copied to
+Each patch in this folder names the bug, the test program and the test that finds it. The tracked files are copied to
 build/planted/tree of the repository and built there; every named test must be green first, and red with its patch. A patch that
 does not apply, a build that fails or a test that does not run is a failure, too. apply=1: whether each patch applies, and no more."""
 import datetime
