@@ -234,7 +234,7 @@ TEST(Cases, EightBitFloats) {
          {"strides", {1}},
          {"elements", 8}},
         {{"name", "FAR"}, {"kind", "int"}, {"dtype", "i32"}, {"value", 5}}}}};
-  // 0 to 7 in the bits of float8_e4m3fn; the last off by one place.
+  // 0 to 7 in the bits of float8_e4m3fn; the last is off by one ulp.
   const std::string right("\x00\x38\x40\x44\x48\x4a\x4c\x4e", 8);
   const std::string wrong("\x00\x38\x40\x44\x48\x4a\x4c\x4f", 8);
   for (const auto &[name, after] :

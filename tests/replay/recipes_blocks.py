@@ -81,7 +81,7 @@ def matmul_block_pointers(A, B, BIAS, C, M, N, K, stride_am, stride_ak, stride_b
 def recipe_matmul_block_pointers(record):
     M, N, K = 70, 50, 40
     a, b = torch.randn(M, K), torch.randn(K, 64)[:, :N]
-    c = torch.full((M, 56), -1.0)[:, :N]                # the gap behind each row must stay
+    c = torch.full((M, 56), -1.0)[:, :N]                # the gap after each row must stay
     record(matmul_block_pointers, (3, 2), a, b, torch.randn(N), c, M, N, K, *a.stride(), *b.stride(), *c.stride(),
            BM=32, BN=32, BK=16)
 

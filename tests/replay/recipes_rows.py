@@ -42,7 +42,7 @@ def softmax_rows(OUT, IN, stride_out, stride_in, rows, cols, BLOCK: tl.constexpr
 
 def recipe_softmax(record):
     wide = torch.randn(37, 100) * 3
-    x = wide[:, :77]                          # rows with a gap behind them
+    x = wide[:, :77]                          # rows with a gap after them
     out = torch.full((37, 77), float("nan"))
     record(softmax_rows, (8,), out, x, out.stride(0), x.stride(0), 37, 77, BLOCK=128, num_warps=8)
 
