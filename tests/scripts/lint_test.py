@@ -1,4 +1,4 @@
-"""tests/scripts/lint_test.py - scripts/checks/lint.sh finds what ruff and codespell find, and says what to install where they are missing.
+"""tests/scripts/lint_test.py - scripts/checks/lint.sh finds what ruff and codespell find, and names what to install where they are missing.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,7 +1,7 @@
 # tests/scripts/list_coverage_test.py - scripts/list-coverage: what it counts as a kernel, found and missed files.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A program that stands for tessera lists what a table says of each file."""
+"""A program that replaces tessera lists the kernels that a table has for each file."""
 import json
 import subprocess
 import sys
