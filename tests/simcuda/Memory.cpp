@@ -43,7 +43,7 @@ Gpu *ownerOf(const char *address) {
   return nullptr;
 }
 
-// At once, behind what the default stream has.
+// Copies at once, after the work of the default stream.
 int copyNow(void *to, const void *from, size_t bytes) {
   if (!current())
     return invalidContext;

@@ -1,4 +1,4 @@
-// tests/simcuda/SimCuda.h - the parts of a driver whose GPUs are simulators.
+// tests/simcuda/SimCuda.h - components of a driver whose GPUs are simulators.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -82,7 +82,7 @@ struct Gpu {
   int fault = 0;     // sticky
   double passed = 0; // microseconds of its launches
 
-  // The stream of a handle; null stands for the default one.
+  // The stream of a handle; null is the default stream.
   Stream &of(void *stream) {
     return stream ? *static_cast<Stream *>(stream) : defaultStream;
   }
@@ -96,7 +96,7 @@ bool is(const char *mode); // SIM_CUDA
 
 // Whether any stream is being captured.
 bool capturing();
-// Puts work behind what the stream has; to a capture where there is one.
+// Appends work to the stream, or to a capture that is in progress.
 int submit(Stream &stream, Work work);
 // Runs what waits, until nothing does. Returns the context's fault.
 int drain(Stream &stream);
@@ -112,7 +112,7 @@ public:
 private:
   std::lock_guard<std::recursive_mutex> guard;
 };
-// Microseconds of a kernel's launch; of "" what SIM_CUDA_US says of all.
+// Microseconds of a kernel's launch; for "", the SIM_CUDA_US of all kernels.
 double microsecondsOf(const std::string &kernel);
 bool timesByKernel();
 bool timesAreCounted(); // by the instructions of each launch
