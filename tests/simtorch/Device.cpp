@@ -233,7 +233,7 @@ private:
 
 namespace {
 
-// The host's memory that a GPU copies from while the host goes on.
+// Pinned host memory, from which a GPU copies while the host continues.
 struct PinnedAllocator final : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     void *data = std::malloc(std::max<size_t>(bytes, 1));
@@ -316,7 +316,7 @@ struct CUDAHooks final : at::CUDAHooksInterface {
 
 } // namespace simtorch
 
-// The registry is found where the macro stands.
+// The macro finds the registry only in this namespace.
 namespace at {
 using simtorch::CUDAHooks;
 REGISTER_CUDA_HOOKS(CUDAHooks)

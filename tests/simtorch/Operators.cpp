@@ -67,7 +67,7 @@ void copyThroughDriver(const Tensor &to, const Tensor &from,
     call("cuStreamSynchronize", stream);
 }
 
-// `together`: the host goes on, where the host's memory lets it.
+// If `together`, the host does not wait for copies from or to pinned memory.
 Tensor &copy(Tensor &to, const Tensor &from, bool together) {
   at::AutoDispatchBelowADInplaceOrView below;
   if (to.numel() == 0)
