@@ -1,7 +1,7 @@
 # tests/verify/redundant.py - the faults that the verifier may accept, because the barrier, wait or commit is redundant.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""redundant.jsonl has a line for each: the kernel, the kind of fault, its place, and the reason. A place names an instruction by the source
+"""redundant.jsonl has a line for each: the kernel, the kind of fault, its `place`, and the reason. `place` names an instruction by the source
 line that it was compiled from, as text, and by the instructions before and after it that access memory, synchronize or branch:
 
     acc = tl.dot(q, k, acc) | ldmatrix | bra

@@ -66,7 +66,7 @@ def scalar(number, value, type_):
 
 
 def integers(launch, address):
-    """The values behind a pointer to integers that the kernel reads, such as the offsets of packed sequences; None for another pointer.
+    """The values that a pointer addresses, for integers that the kernel reads, such as the offsets of packed sequences; None for another pointer.
     Branches and addresses depend on them, so the verifier needs their values."""
     for (_, first, size, flags), content, type_ in zip(launch["ranges"], launch["contents"], launch.get("types", ())):
         if first <= address < first + size and type_ in INTEGERS and not flags and size <= 16384:
@@ -98,7 +98,7 @@ def description(launch, blocks=2):
 
 def text(launch):
     """The PTX of the launch with its number of programs as constants, because the verified grid is smaller: a kernel that divides its
-    work by tl.num_programs() would else do that of another launch. Comments and places of the source are removed, so that a moved line of
+    work by tl.num_programs() would else do that of another launch. Comments and source locations are removed, so that a moved line of
     a kernel does not change the text."""
     ptx = "\n".join(line for line in launch["ptx"].splitlines() if not line.lstrip().startswith(("//", ".loc", ".file"))) + "\n"
     for axis, extent in zip("xyz", [*launch["grid"], 1, 1]):

@@ -1,4 +1,4 @@
-# tests/verify/verify_ptx.py - proves that the PTX of kernels/ has no race in any schedule, or says why that is not known.
+# tests/verify/verify_ptx.py - proves that the PTX of kernels/ has no race in any schedule, or reports why that is not known.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Verifies every launch of the programs below with sentryward (docs/verify-ptx.md).
@@ -68,7 +68,7 @@ def for_faults(found, rows, folder):
         program, launch, what = found[digest]
         moved = dict(launch, ptx=steps.shifted(launch["ptx"], counts[digest][1]))
         name = digest_of(moved, what)
-        # One that has no row yet is verified first; where it is not proven, the next launch takes its place.
+        # A kernel without a row is verified first; if the launch is not proven, the next launch replaces it.
         if launch["kernel"] not in chosen and (name not in rows or rows[name]["result"] in PROVEN):
             chosen[launch["kernel"]] = name, (program, moved, what)
     return dict(chosen.values())

@@ -1,7 +1,7 @@
 # tests/verify/verify_test.py - what `make verify-ptx` gives to the verifier and how it reads the answers.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The verifier does not run here: a program of this test takes its place."""
+"""The verifier does not run here: a program of this test replaces it."""
 import json
 import pathlib
 import struct
@@ -172,7 +172,7 @@ def test_an_accepted_fault_needs_a_reason(tmp_path):
     assert redundant.unexplained([accepted(1), accepted(1, digest="e")], allowed) == []
     for other in (accepted(1, "a | b | d"), accepted(1, kernel="rope")):
         assert redundant.unexplained([accepted(1), other], allowed) == [other]
-    # Two instructions of a text have the place of one that was examined.
+    # Two instructions of a text have the `place` of one that was examined.
     assert len(redundant.unexplained([accepted(1), accepted(2)], allowed)) == 2
     path.write_text(json.dumps(dict(kernel="scale", fault="barrier dropped", place="a | b | c")) + "\n")
     with pytest.raises(ValueError, match="redundant.jsonl:1: no reason"):
