@@ -9,8 +9,8 @@
 
 namespace tessera::bench {
 
-// The parts of "cpu", "cuda", "cuda:1" or "sim:sm_80". Throws Error for other
-// names, with the nearest name.
+// The kind and the name of "cpu", "cuda", "cuda:1" or "sim:sm_80". Throws Error
+// for other names, with the nearest name.
 struct BenchDevice {
   enum class Kind { Cpu, Cuda, Sim } kind = Kind::Cpu;
   std::string name;

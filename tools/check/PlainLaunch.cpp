@@ -28,7 +28,7 @@ constexpr const char *elementNames[] = {
     "fp16", "bf16", "fp32", "fp64", "i1",  "i8",      "i16",  "i32",
     "i64",  "u8",   "u16",  "u32",  "u64", "fp8e4nv", "fp8e5"};
 
-// The parts of "fp32[100, 64]"; no value for other texts.
+// The element type and the sizes of "fp32[100, 64]"; no value for other texts.
 struct TensorText {
   std::string element, sizes;
 };

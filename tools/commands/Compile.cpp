@@ -267,7 +267,7 @@ std::vector<Job> cudaJobs(const Options &options, const std::string &path) {
                       language::makeCudaRequest(
                           path, kernel.name, defines,
                           options.target.empty() ? "sm_80" : options.target)});
-  if (jobs.empty()) // says which kernels there are
+  if (jobs.empty()) // throws an error with the kernels of the file
     language::makeCudaRequest(path, options.kernel, defines, "sm_80");
   return jobs;
 }

@@ -47,7 +47,7 @@ std::vector<language::KernelInfo> describeAll(const language::Program &program);
 
 // Returns the text without blanks at its ends.
 std::string trimmed(std::string_view text);
-// Returns the parts that are not empty, trimmed.
+// Returns the non-empty fields between the separators, trimmed.
 std::vector<std::string> split(const std::string &text, char separator);
 // Splits "NAME=value". Throws Error, which names `what`, for other texts.
 std::pair<std::string, std::string> nameAndValue(const std::string &text,

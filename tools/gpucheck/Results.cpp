@@ -21,7 +21,7 @@ namespace {
 
 constexpr int resultVersion = 2;
 
-// Parts of the budget that are reserved for the items after tuning. Constants
+// Shares of the budget that are reserved for the items after tuning. Constants
 // and other libraries take about the same time on every GPU; times take a
 // fraction of a second for each case.
 constexpr double afterTuning = 60, secondsOfTime = 0.3, mostOfBudget = 0.5;

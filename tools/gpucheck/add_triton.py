@@ -4,8 +4,8 @@
 """add_triton.py FOLDER [--target sm_90] [--only NAME] [--ptx]
 
 Triton compiles the same kernel text with the same arguments, constexprs, warps, stages and precision of fp32 dots, here or on
-the machine with the GPU: no GPU is needed. tessera-gpu-check runs and times that cubin as it does ours, so Python takes no part
-in a time. Without Triton it says so and leaves the folder as it is."""
+the machine with the GPU: no GPU is needed. tessera-gpu-check runs and times that cubin as it does ours, so no time
+includes Python. Without Triton the script reports that and leaves the folder unchanged."""
 import argparse
 import hashlib
 import importlib.util
@@ -35,7 +35,7 @@ def function_of(folder, case):
 
 
 def constant(value, language):
-    """A text may stand for a dtype."""
+    """The dtype of Triton that a text names, or the value itself."""
     if isinstance(value, str):
         word = value.rsplit(".", 1)[-1]
         return getattr(language, DTYPES.get(word, word), value)
@@ -83,7 +83,7 @@ def specialize(function, case, language):
 
 
 def write_blob(folder, data):
-    """Its name; replay/packed/PackedTensors.h says what a blob is."""
+    """Returns the blob's name; replay/packed/PackedTensors.h describes blobs."""
     name = hashlib.sha256(data).hexdigest()[:32]
     blob = folder.parent / "blobs" / name
     if not blob.exists():

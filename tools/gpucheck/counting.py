@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """The least traffic is that of caches without limit: every 32-byte sector of memory that any program touches counts once as
-read and once as written. Operations are those of `tl.dot` on whole tiles, masked parts included, two for each product."""
+read and once as written. Operations are those of `tl.dot` on complete tiles, including masked elements, two for each product."""
 import numpy as np
 
 
@@ -17,7 +17,7 @@ class Counter:
         return {"dot_flop": self.operations, "bytes": 32 * (len(self.read) + len(self.written))}
 
     def install(self):
-        """After whatever else is put in the interpreter's place."""
+        """Call it after all other replacements of the interpreter's functions."""
         from triton.runtime.interpreter import InterpreterBuilder as builder
         load, store, dot = builder.create_masked_load, builder.create_masked_store, builder.create_dot
         counter = self

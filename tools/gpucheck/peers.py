@@ -8,7 +8,7 @@ A row has `what`, `shape`, `us` with `us_quartiles` by two CUDA events around on
 `not_measured` with the reason. Measured are torch's scaled_dot_product_attention, causal, forward and backward, by flash
 attention, cuDNN and the memory-efficient kernel, on the shape of each packed launch of dense attention in 16-bit types of one
 sequence (`case`) and on one layer of 12 query and 2 KV heads of 64 channels; and fla's parallel_nsa, which wants 16 query heads
-for each KV head, without a window. What does not fit into the seconds says so."""
+for each KV head, without a window. Entries that do not fit into the seconds are reported as such."""
 import argparse
 import json
 import pathlib

@@ -20,7 +20,7 @@ struct BuiltinDoc {
   std::string signature; // "load(pointer, mask=None, ...)"
   std::string meaning;   // one line
   bool isMethod = false; // x.name
-  bool isBuiltin = true; // tl.name, or its whole name as it is
+  bool isBuiltin = true; // tl.name, or the complete name
   bool isMath = false;   // also tl.math.name
 };
 

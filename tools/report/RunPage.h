@@ -7,8 +7,8 @@
 
 namespace tessera::tools {
 
-// Return the parts for htmlPage() (tools/inspect/Page.h); the data are {"runs":
-// runsJson()}.
+// Return the body and the script of the page that htmlPage()
+// (tools/inspect/Page.h) writes; its data are {"runs": runsJson()}.
 std::string runBody();
 std::string runScript();
 // Returns the style that is added to pageStyle().

@@ -50,7 +50,7 @@ function mean(points) {
     return [step, sum / Math.min(i + 1, 20)];
   });
 }
-// Returns a multiple of 1, 2 or 5 times a power of ten that divides the range into at most `most` parts.
+// Returns a multiple of 1, 2 or 5 times a power of ten that divides the range into at most `most` intervals.
 function stepOf(low, high, most) {
   const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
   return power * [1, 2, 5, 10].find(factor => factor * power >= rough * 0.999);

@@ -35,7 +35,7 @@ Json elementJson(const ElementType &type, const sim::RegisterValue &value,
 
 // A register of one warp after an instruction.
 struct Column {
-  std::string title; // "%f12", with its PTX line where the name stands twice
+  std::string title; // "%f12", with its PTX line if the name occurs twice
   ElementType type;
   sim::RegisterValue value;
   uint32_t lanes = 0; // that executed the instruction

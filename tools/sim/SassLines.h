@@ -11,7 +11,7 @@
 
 namespace tessera::tools {
 
-// The instructions of one line, from any place in the code.
+// The instructions of one line, from anywhere in the code.
 struct SassLine {
   std::string file; // last part of the path; empty: no line
   uint32_t line = 0;
