@@ -10,7 +10,7 @@ What is left out, because Triton 3.6's interpreter (on numpy) is not a reference
   integer division by zero,   undefined in the language; divisors are made positive, shift amounts masked,
   shifts by the width,        casts to integers clamped; casts of negative floats to unsigned are left out
   float to integer overflow
-  >> of mixed signs           the interpreter changes the type of the operand behind the program's back
+  >> of mixed signs           the interpreter changes the type of the operand itself
   ~ of unsigned integers      the interpreter asks numpy for -1 of an unsigned type, which numpy 2 refuses
   arithmetic on booleans      numpy's + of booleans is `or`
   numbers assigned to names   `x = 3` stays a Python int in the interpreter, is an int32 when compiled
@@ -20,7 +20,7 @@ What is left out, because Triton 3.6's interpreter (on numpy) is not a reference
     transposed blocks           flattened into fresh arrays first
   sums to one integer that    the interpreter raises where a block would wrap
     may overflow
-  scalar truth values beside  the interpreter gives the result of a scalar comparison the type of its operands
+  scalar truth values with    the interpreter gives the result of a scalar comparison the type of its operands
     blocks
   libdevice                   not there
 """

@@ -68,7 +68,7 @@ def test_parts(shape):
         if parts > 1:
             ordered(name, p, dk, dv, part, span, parts)
         equal(f"parts.again {name}", torch.cat(compressed_dkdv(p, kc, vc, lse, delta, span, parts)[:2], 2), torch.cat((dk, dv), 2))
-    # More programs than a sequence has parts change nothing: a gradient goes by its own sequence.
+    # More programs than a sequence has parts change nothing: a gradient depends only on its own sequence.
     few, more = (compressed_dkdv(p, kc, vc, lse, delta, 32, n)[:2] for n in (4, 7))
     equal(f"parts.alone ({shape})", torch.cat(more, 2), torch.cat(few, 2))
 

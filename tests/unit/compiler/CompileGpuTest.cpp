@@ -188,9 +188,9 @@ TEST(CompileGpu, SameBytesInManyThreads) {
     thread.join();
 }
 
-// Every line of printed IR that "places" names holds an operation, all lines
-// with an operation of the body are named, and asking for places changes no
-// text.
+// Every line of printed IR in the stage "places" contains an operation, the
+// stage has all lines with an operation of the body, and requesting it changes
+// no text.
 TEST(CompileGpu, PlacesOfPrintedLines) {
   CompileRequest request = requestWithLine("x = x + 1");
   request.target = "sm_80";

@@ -28,8 +28,8 @@ std::string storeOf(const std::string &argument, const std::string &value) {
          " : tensor<64x!tile.ptr<i32>>, tensor<64xi32>\n";
 }
 
-// A quotient by zero has some value; that there is one says nothing of the
-// divisor, which the kernel tests after it.
+// The kernel tests the divisor after the division. The compiler must not
+// conclude from the division that the divisor is not zero.
 TEST(GpuDivision, AZeroDivisorIsStillZero) {
   for (const char *op : {"divsi", "divui", "remsi", "remui"}) {
     GpuKernel kernel(

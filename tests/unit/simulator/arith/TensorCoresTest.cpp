@@ -99,8 +99,8 @@ TEST(SimTensorCores, SubnormalsInfinitiesAndNaN) {
   }
 }
 
-// Each addend of a group of n loses less than a last place, the sum one of
-// fp32's.
+// Each addend of a group of n loses less than one unit in the last place, the
+// sum less than one ulp of fp32.
 TEST(SimTensorCores, TheErrorIsBounded) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
