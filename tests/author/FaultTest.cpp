@@ -49,7 +49,7 @@ static std::string lineOf(const std::string &start) {
                         2);
 }
 
-TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsPlace) {
+TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsLocation) {
   const std::string file = write("copy.py", copy);
   expectFine(run({"check", file}));
   expectHas(run({"run", file}).output, "small, N=64 on cpu:");

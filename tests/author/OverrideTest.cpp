@@ -163,7 +163,7 @@ TEST_F(Override, UneditedStagesAreLeftAlone) {
   expectHasNot(result.errors, "edited");
 }
 
-TEST_F(Override, MistakesHaveAPlace) {
+TEST_F(Override, MistakesHaveALocation) {
   dump();
   auto refuse = [&](const char *name, const std::string &text,
                     const std::string &part) {

@@ -100,7 +100,7 @@ TEST_F(Plain, ExamplesFollowTheCustomOfNames) {
             "-s \"Q=*fp32:16, K=*fp32:16, V=*fp32:16, stride=i32, T=i32\"");
 }
 
-TEST_F(Plain, SaysWhatIsMissing) {
+TEST_F(Plain, ReportsWhatIsMissing) {
   const std::string file = write("scale.py", kKernel);
   CommandResult result = run({"run", file});
   expectRefused(result, "nothing says what to pass for `x_ptr`, `out_ptr`");

@@ -88,7 +88,7 @@ TEST_F(TuneCuda, StoresThatAreLeftOutAreFound) {
   EXPECT_EQ(repeat(entries()[0].use), 300);
 }
 
-TEST_F(TuneCuda, AnInterruptedOneGoesOn) {
+TEST_F(TuneCuda, AnInterruptedSearchResumes) {
   // So many instructions that the simulator needs a while for each launch.
   const std::string file = write(
       "slow.py", kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
@@ -138,7 +138,7 @@ TEST_F(TuneCuda, TheBudgetEndsCompiling) {
             "no time was left to compile");
 }
 
-TEST_F(TuneCuda, SaysWhatIsMissing) {
+TEST_F(TuneCuda, ReportsWhatIsMissing) {
   const std::string file = write("planted.py", kernelText(planted));
   const std::string folder = record("case", file, 64);
   const CommandResult none =

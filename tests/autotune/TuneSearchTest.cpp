@@ -194,7 +194,7 @@ TEST_F(TuneSearch, FindsThePlantedSlowDefaultAndExcludesWhatIsBad) {
   EXPECT_EQ(reproduced, 3u);
 }
 
-TEST_F(TuneSearch, AnInterruptKeepsTheEntriesAndResumeGoesOn) {
+TEST_F(TuneSearch, AnInterruptKeepsTheEntriesAndResumeContinues) {
   const std::string first = write("a.py", kernelText(planted));
   // Three candidates without an end: seconds for the interrupt to come in.
   const std::string second =
@@ -317,7 +317,7 @@ TEST_F(TuneSearch, BucketsMayDiffer) {
   EXPECT_EQ(repeat(found[1].use), 3000);
 }
 
-TEST_F(TuneSearch, SaysWhatItCannotTune) {
+TEST_F(TuneSearch, ReportsWhatItCannotTune) {
   const std::string file = write("planted.py", kernelText(planted));
   const std::string folder = record("case", file, 640);
   expectRefused(run({"tune", folder, "--kernels", "other*"}),

@@ -247,7 +247,7 @@ TEST_F(TuneTrain, AFreshKernelTrainsOnAGpuFromAPackWithItsTable) {
 #endif
 
 // A recording keeps its length, and the entry contains it.
-TEST_F(TuneTrain, AnEntryOfARecordingSaysItsLength) {
+TEST_F(TuneTrain, AnEntryOfARecordingHasItsLength) {
   const std::string cases = folder.file("cases");
   expectFine(
       tessera({"train", "--config", smoke, "train.steps=1",

@@ -249,7 +249,7 @@ TEST_F(Bench, TimesOfAGpuAreThoseOfItsEvents) {
 }
 
 // The other rows are measured by another process.
-TEST_F(Bench, AKernelThatHangsIsARowThatSaysSo) {
+TEST_F(Bench, AKernelThatHangsIsReportedAsARow) {
   Json result =
       onGpu({"fwd", "--lengths", "64", "--rounds", "2", "--timeout", "20"},
             {"SIM_CUDA_FAIL=dense_fwd=-1"});

@@ -20,7 +20,7 @@
 // The test compiles each section as a file by itself, under the name kernel.py.
 // Line 1 of its messages is the first line after the empty line that ends the
 // comments. A section imports from the files of modules/. NAME is unique in the
-// catalogue and names the test: All/Catalogue.SaysExactly/NAME with `_` for
+// catalogue and names the test: All/Catalogue.ReportsExactly/NAME with `_` for
 // `-`.
 //
 // UPDATE_ERRORS=1 writes the expected texts: read them before committing. A new
@@ -102,7 +102,7 @@ Said compileCase(const Case &section) {
 
 class Catalogue : public testing::TestWithParam<Case> {};
 
-TEST_P(Catalogue, SaysExactly) {
+TEST_P(Catalogue, ReportsExactly) {
   const Case &section = GetParam();
   const Said said = compileCase(section);
   ASSERT_FALSE(said.ids.empty()) << "the case compiles without a message";
@@ -134,7 +134,7 @@ std::map<std::string, std::string> unreachable() {
 
 // No message refers its reader elsewhere instead of giving an example, and none
 // repeats a size in one sentence.
-TEST(Errors, MessagesStandByThemselves) {
+TEST(Errors, MessagesAreSelfContained) {
   static const std::regex elsewhere(R"(\bsee (the )?doc|docs/)");
   static const std::regex sizes(R"(\b\d+( ?x ?\d+)+)");
   int messages = 0;

@@ -93,7 +93,7 @@ TEST_F(CacheFaults, EightProcessesOnOneColdCache) {
 }
 
 // Readers and writers while the limit throws entries out all the time.
-TEST_F(CacheFaults, EvictionBesideReadersAndWriters) {
+TEST_F(CacheFaults, EvictionDuringReadsAndWrites) {
   constexpr int processes = 4, rounds = 300, kernels = 40;
   const fs::path place = settings().cacheFolder;
   auto artifactOf = [](unsigned kernel) {

@@ -74,7 +74,7 @@ TEST_F(Damage, TruncatedAtEveryByteOfTheHeader) {
   outcomes.report("entry cut at every byte of the header");
 }
 
-TEST_F(Damage, FlippedAtAThousandPlaces) {
+TEST_F(Damage, FlippedAtAThousandOffsets) {
   std::mt19937 random(4);
   for (int i = 0; i < 1000; ++i) {
     // Every byte of the header once, then anywhere.

@@ -55,7 +55,7 @@ TEST_F(WorkerFaults, MissingWorkerIsAnErrorUntilItIsThere) {
   EXPECT_TRUE(service.get(request("k")));
 }
 
-TEST_F(WorkerFaults, WorkerIsFoundBesideTheProgram) {
+TEST_F(WorkerFaults, WorkerIsFoundInTheProgramsFolder) {
   ::unsetenv("TESSERA_WORKER");
   const fs::path beside =
       fs::read_symlink("/proc/self/exe").parent_path() / "tessera-worker";
@@ -214,7 +214,7 @@ TEST_F(WorkerFaults, AWorkerThatDoesNotGreetIsKilledSoon) {
 }
 
 // Without a terminal it reports what it does, too.
-TEST_F(WorkerFaults, ALongCompilationSaysWhatItDoes) {
+TEST_F(WorkerFaults, ALongCompilationReportsItsPhase) {
   WorkerPool pool(1, "build", 20s);
   std::vector<std::string> phases;
   const WorkerOutcome outcome =

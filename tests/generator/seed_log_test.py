@@ -13,7 +13,7 @@ def rows(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_continues_behind_what_has_run(tmp_path):
+def test_continues_after_the_last_run(tmp_path):
     path = tmp_path / "log.jsonl"
     log = SeedLog(path, "cpu")
     assert log.next_seed(5, 100) == 5

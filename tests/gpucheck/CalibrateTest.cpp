@@ -109,7 +109,7 @@ TEST_F(GpuCalibrate, WrongResultsAreNoFigure) {
 
 // Record, pack with every configuration, carry, check, tune, time, calibrate:
 // the folder and the driver alone.
-TEST_F(GpuCalibrate, AWholeRunFromAPack) {
+TEST_F(GpuCalibrate, ACompleteRunFromAPack) {
   // With tiles, which ask for other grids than the recorded one.
   const fs::path tiled = folder.path() / "cases" / "tiled";
   fs::create_directories(tiled.parent_path());

@@ -9,7 +9,7 @@ using namespace tessera;
 
 namespace {
 
-TEST_F(GpuCheck, WithoutAGpuItSaysSoAndEndsWell) {
+TEST_F(GpuCheck, WithoutAGpuItReportsThatAndSucceeds) {
   makeCase("add");
   for (const auto &[driver, mode] : {std::pair{"/nonexistent/libcuda.so.1", ""},
                                      {TESSERA_SIM_CUDA, "SIM_CUDA=none"}}) {
@@ -65,7 +65,7 @@ TEST_F(GpuCheck, ARateAboveThePeakIsNoFigure) {
             (std::vector<std::string>{"bytes_per_s", "flop_per_s"}));
 }
 
-TEST_F(GpuCheck, WritesBesideArgumentsAreFound) {
+TEST_F(GpuCheck, WritesOutsideOfArgumentsAreFound) {
   makeCase("behind", ptx(), 17.5f, 102);
   const std::string before = "st.global.u32 [%d2+-8], %r4;\n";
   makeCase("before", ptx("setp.ne.s32 %p1, %r4, 0;\n@!%p1 " + before));

@@ -213,7 +213,7 @@ TEST_F(PackTrain, AChangedKernelIsAMiss) {
             metrics("changed")["kernels_not_in_pack"]);
 }
 
-TEST_F(PackTrain, WhatCannotBeUsedIsSaid) {
+TEST_F(PackTrain, WhatCannotBeUsedIsReported) {
   const std::string bytes = readFile(pack());
   const auto refused = [&](const std::string &broken, const std::string &part) {
     writeFile(own("broken"), broken);

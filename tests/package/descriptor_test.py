@@ -300,7 +300,7 @@ class TestErrors:
                 chosen[(1,)](*pair, 2, out)
                 assert torch.equal(out, x)
 
-    def test_use_in_the_kernel_names_the_place(self):
+    def test_use_in_the_kernel_names_the_location(self):
         @tessera.jit
         def wrong(source, OUT):
             tl.store(OUT + tl.arange(0, 8), source.load([0, 0]))

@@ -117,7 +117,7 @@ class TestImport:
         assert status == 1
         assert "ImportError: LIBTESSERA_TORCH=/nowhere/lib.so is not a file\nHINT: set it to the path of" in text
 
-    def test_no_library_beside_the_package(self):
+    def test_no_library_next_to_the_package(self):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder, "python", "tessera")
             copy.mkdir(parents=True)

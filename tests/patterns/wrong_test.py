@@ -114,7 +114,7 @@ def modify_grad(s, t, pos, head, cap: tl.constexpr):
 ], ids=["misspelt", "taken", "unused", "shape", "load", "position", "stride", "power", "large", "number", "inverted", "number_of_a_name", "text", "none",
         "undefined", "reduction", "derived", "core", "sink", "directive", "second_directive", "select", "name_of_select", "runs", "mark",
         "mark_before_a_comment", "keyword", "class", "module", "name"])
-def test_mistakes_are_refused_with_place_and_remedy(tmp_path, text, name, place, message):
+def test_mistakes_are_refused_with_location_and_remedy(tmp_path, text, name, place, message):
     for verb in ("check", "compile"):
         done = tessera(verb, written(tmp_path, text, name), *(["--list"] if verb == "compile" else []))
         assert done.returncode == 1, done.stdout
@@ -141,7 +141,7 @@ def test_a_malformed_directive_shows_its_own_form(tmp_path, directive):
     assert done.returncode == 1 and f"HINT: write # tessera: {directive.partition('(')[0]}(" in done.stdout, done.stdout
 
 
-def test_a_place_in_the_derived_text_is_named_as_such(tmp_path):
+def test_a_location_in_the_derived_text_is_named_as_such(tmp_path):
     """The pattern's file has 10 lines, and the error is in a kernel below them. The printed text is a file of the user."""
     text = WINDOW + "\n\n@triton.jit\ndef key_range(t0, t1, length, window: tl.constexpr):\n    return t0, t1\n"
     path = written(tmp_path, text)

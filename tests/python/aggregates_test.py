@@ -113,7 +113,7 @@ def test_a_class_of_a_function():
 
 @pytest.mark.parametrize("kernel, part", ((calls_host, "has no attribute `host`"), (number_for_a_tensor, "field `slope` of `Line` is a tl.tensor"),
                                           (wrong_field, "field `STEPS` of `Line` is a tl.constexpr")))
-def test_wrong_fields_have_a_place(kernel, part):
+def test_wrong_fields_have_a_location(kernel, part):
     with pytest.raises(RuntimeError, match=part) as error:
         kernel[(1,)](torch.zeros(1))
     assert "aggregates_test.py:" in str(error.value)

@@ -88,7 +88,7 @@ def test_gradients_are_those_of_fp64(case, dtype):
 
 
 @pytest.mark.parametrize("group, length", [(16, 300), (16, 2350), (12, 129), (2, 300)])
-def test_queries_behind_the_last_compressed_key(monkeypatch, group, length):
+def test_queries_after_the_last_compressed_key(monkeypatch, group, length):
     """All keys of a tile that is not full are visible to them; they must not attend to what the tile repeats."""
     monkeypatch.setattr(sys.modules[__name__], "LENGTH", 32)
     monkeypatch.setattr(sys.modules[__name__], "STRIDE", 16)

@@ -36,7 +36,7 @@ def without(r, *figures):
     return r
 
 
-def test_whole_loops():
+def test_complete_loops():
     """A round leaves out what most rounds jump over; the complete loop has a separate limit, for all rows and for each source."""
     assert missed([row("a", dict(loop_whole=5.1))]) == dict(loop_whole=["a"], loop_whole_kernels=["a"]), "complete loop"
     mixed = [row("a", dict(loop_whole=2.0)), row("b", dict(loop_whole=5.05), source="fla")]

@@ -28,10 +28,10 @@ class TestJoinsNext:
     def test_no_commit_follows(self):
         assert not joins("\n".join([COMMIT, COMMIT, wait(0)]), 1)
 
-    def test_a_wait_stands_between(self):
+    def test_a_wait_in_between(self):
         assert not joins("\n".join([COMMIT, wait(0), COMMIT, wait(0)]), 0)
 
-    def test_a_label_or_a_branch_stands_between(self):
+    def test_a_label_or_a_branch_in_between(self):
         assert not joins("\n".join([COMMIT, "$L__BB0_1:", COMMIT, wait(0)]), 0)
         assert not joins("\n".join([COMMIT, "\t@%p1 bra \t$L__BB0_1;", COMMIT, wait(0)]), 0)
 

@@ -150,7 +150,7 @@ TEST_F(FusedLoss, TheVocabularyDecides) {
 }
 
 // Kernels are listed with a model of a small vocabulary.
-TEST_F(FusedLoss, TheListHasItWhereTheWholeVocabularyDoes) {
+TEST_F(FusedLoss, TheListHasItWhereTheCompleteVocabularyDoes) {
   for (const int64_t vocabulary : {256, 8191, 8192, 50257}) {
     models::ModelConfig model;
     model.vocabulary = vocabulary;

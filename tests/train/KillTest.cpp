@@ -121,7 +121,7 @@ TEST_F(Kill, EverythingIsOnDiskBeforeItIsNamed) {
 }
 
 // TESSERA_KILLS sets how many; TESSERA_SEED which.
-TEST_F(Kill, EveryRestartGoesOnAndNoCheckpointIsLost) {
+TEST_F(Kill, EveryRestartResumesAndNoCheckpointIsLost) {
   const auto number = [](const char *name, int otherwise) {
     const char *text = std::getenv(name);
     return text ? std::atoi(text) : otherwise;

@@ -64,7 +64,7 @@ TEST_F(LayerKinds, EveryLayerLearnsItsOwnNumbers) {
 }
 
 // Windows of all tokens are dense attention, and have the losses of torch's.
-TEST_F(LayerKinds, WideWindowsBesideDenseAttentionAreDenseAttention) {
+TEST_F(LayerKinds, WideWindowsMixedWithDenseAttentionAreDenseAttention) {
   expectFine(train("mixed", {"attention=[window, dense]",
                              "attention_params=[{window: 128}, {}]"}));
   expectFine(run("dense", {"attention=sdpa"}));

@@ -22,7 +22,7 @@ protected:
 // The MLP's activations are most of what a step keeps. The run resumes from its
 // checkpoint with the setting that the hint names, and ends with the bits of a
 // run that had enough memory.
-TEST_F(NoMemory, ASettingIsNamedAndTheRunGoesOnWithIt) {
+TEST_F(NoMemory, ASettingIsNamedAndTheRunResumesWithIt) {
   const std::vector<std::string> settings = {
       "attention=sdpa",    "model.mlp_dim=2048", "train.batch_size=4",
       "train.seq_len=256", "train.save_every=2", "train.steps=4",

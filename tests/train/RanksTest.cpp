@@ -219,7 +219,7 @@ TEST_F(Ranks, AccumulationAndTwoProcessesGoTogether) {
 
 // Most gradients are under way while others are computed, and only those of a
 // step's last micro-batch are.
-TEST_F(Ranks, GradientsAreExchangedBesideTheBackwardPass) {
+TEST_F(Ranks, GradientsAreExchangedDuringTheBackwardPass) {
   expectFine(run("one", {"train.batch_size=2", "train.accumulate=4"}));
   for (const char *precision : {"fp32", "bf16"}) {
     const std::string out = std::string("two") + precision;
@@ -342,7 +342,7 @@ TEST_F(Ranks, MeetAtAnAddress) {
   expectEqual("one", "two", 12);
 }
 
-TEST_F(Ranks, OneIsKilledTheOtherSaysSoAndOneOrTwoGoOn) {
+TEST_F(Ranks, OneIsKilledTheOtherReportsItAndOneOrTwoResume) {
   const std::vector<std::string> settings = {
       "train.batch_size=4", "train.steps=4000", "train.save_every=5",
       "train.keep=9000", "train.final_windows=4"};

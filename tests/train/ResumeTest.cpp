@@ -235,7 +235,7 @@ TEST_F(Resume, AnOlderCheckpointWithoutSumsIsTaken) {
 
 // Its settings have their old names, train.batch_size means one process, and
 // what the user leaves to defaults had other ones.
-TEST_F(Resume, ARunOfAnOlderVersionGoesOn) {
+TEST_F(Resume, ARunOfAnOlderVersionResumes) {
   const std::vector<std::string> given = {"train.weight_decay=0.1",
                                           "train.lr_final=0.0005"};
   expectFine(run("straight", given));
@@ -286,7 +286,7 @@ TEST_F(Resume, ARunOfAnOlderVersionGoesOn) {
 
 // Documents as shards, each pass in an order of its own, read ahead by a thread
 // or not.
-TEST_F(Resume, ShardsInShuffledOrderGoOnBitForBit) {
+TEST_F(Resume, ShardsInShuffledOrderResumeBitForBit) {
   std::istringstream words(smallText());
   std::string lines;
   for (std::string line; std::getline(words, line);)
@@ -315,7 +315,7 @@ TEST_F(Resume, ShardsInShuffledOrderGoOnBitForBit) {
 }
 
 // Packed documents: the same in the middle of a pass, held-out loss included.
-TEST_F(Resume, PackedDocumentsGoOnBitForBit) {
+TEST_F(Resume, PackedDocumentsResumeBitForBit) {
   std::istringstream words(smallText());
   std::string lines;
   for (std::string line; std::getline(words, line);)
@@ -346,7 +346,7 @@ TEST_F(Resume, PackedDocumentsGoOnBitForBit) {
 
 // A rate with which the run diverges: the message names a change, and the run
 // resumes with exactly that change.
-TEST_F(Resume, AfterANaNALowerRateGoesOn) {
+TEST_F(Resume, AfterANaNALowerRateResumes) {
   // A decay that is mild at the usual rate and throws weights about at 100.
   const std::string decay = "train.weight_decay=50";
   makeUnfinished("nan", {decay});

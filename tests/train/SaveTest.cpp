@@ -28,7 +28,7 @@ protected:
 
 // The first save waits in its third operation until two steps after it are
 // logged: the run makes them meanwhile, and the checkpoint is that of its step.
-TEST_F(Save, StepsGoOnWhileACheckpointIsWritten) {
+TEST_F(Save, StepsContinueWhileACheckpointIsWritten) {
   expectFine(saving("straight", {}));
   expectFine(saving("slow", {"CRASH_SAVE=1", "CRASH_AT=3", "CRASH_WAIT=5"}));
   EXPECT_NE(trace("slow").find("1 3 waited"), std::string::npos)

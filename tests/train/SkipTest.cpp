@@ -136,7 +136,7 @@ TEST_F(Skip, ANaNInOneProcessIsSkippedByBoth) {
 
 // If all steps after a checkpoint fail, no message recommends to resume from
 // it.
-TEST_F(Skip, ACheckpointWithoutAFiniteStepBehindItIsNotRecommended) {
+TEST_F(Skip, ACheckpointWithoutAFiniteStepAfterItIsNotRecommended) {
   const std::vector<std::string> settings = {
       "train.save_every=5", "train.keep=9", "train.final_windows=4"};
   expectFine(run("lost", settings));

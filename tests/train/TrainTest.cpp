@@ -106,7 +106,7 @@ TEST_F(Train, LearnsASmallText) {
 }
 
 // Compiled kernels in bf16 are covered by kernel-sources-tests.
-TEST_F(Train, Bf16LearnsAsFp32DoesAndGoesOnBitForBit) {
+TEST_F(Train, Bf16LearnsAsFp32DoesAndResumesBitForBit) {
   const std::vector<std::string> settings = {
       "train.steps=120", "train.lr=0.01", "train.log_every=10",
       "train.save_every=60", "runtime.precision=bf16"};
@@ -141,7 +141,7 @@ TEST_F(Train, Bf16LearnsAsFp32DoesAndGoesOnBitForBit) {
 }
 
 // In either precision, with momentum and step counts from the checkpoint.
-TEST_F(Train, MuonLearnsAndGoesOnBitForBit) {
+TEST_F(Train, MuonLearnsAndResumesBitForBit) {
   const std::vector<std::string> muon = {
       "train.steps=80",     "train.lr=0.005",      "train.optimizer=muon",
       "train.muon_lr=0.02", "train.save_every=40", "train.log_every=10"};
@@ -232,7 +232,7 @@ TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {
 }
 
 // Time, memory and MFU of each step; what the run was made with.
-TEST_F(Train, TheFolderSaysWhereTimeGoesAndWhatRan) {
+TEST_F(Train, TheFolderRecordsWhereTimeGoesAndWhatRan) {
   const CommandResult result =
       runCommand(command("told", {"train.accumulate=2"}),
                  std::chrono::seconds(300), {"GOMP_SPINCOUNT=1234"});
@@ -332,7 +332,7 @@ Process startLong(const std::vector<std::string> &arguments,
   return process;
 }
 
-TEST_F(Train, SignalsSaveAndTheRunGoesOn) {
+TEST_F(Train, SignalsSaveAndTheRunResumes) {
   expectFine(run("whole", {"train.steps=60"}));
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string out = signal == SIGINT ? "int" : "term";
@@ -653,7 +653,7 @@ TEST_F(Train, WhatNothingCanBeDrawnWithIsRefused) {
                 "the prompt is empty");
 }
 
-TEST_F(Train, AWarmUpLongerThanTheRunIsSaid) {
+TEST_F(Train, AWarmUpLongerThanTheRunIsReported) {
   const CommandResult result = run("warm", {"train.steps=2"});
   expectFine(result);
   EXPECT_NE(result.errors.find("WARNING: train.warmup_steps is 4"),
@@ -663,7 +663,7 @@ TEST_F(Train, AWarmUpLongerThanTheRunIsSaid) {
 }
 
 // Of 128 tokens none is at position 256.
-TEST_F(Train, NothingIsSaidOfPositionsThatNoSequenceReaches) {
+TEST_F(Train, NothingIsReportedOfPositionsThatNoSequenceReaches) {
   const CommandResult result = run("short", {"train.steps=1"});
   expectFine(result);
   EXPECT_NE(result.errors.find("below position 32)"), std::string::npos)

@@ -143,7 +143,7 @@ def wait(run, log, part):
         time.sleep(0.02)
 
 
-def test_a_stopped_run_says_how_it_continues(folder):
+def test_a_stopped_run_prints_how_it_continues(folder):
     run, log = start(folder, "resume=never")
     run.send_signal(signal.SIGTERM)
     assert run.wait() == 143

@@ -94,7 +94,7 @@ def multiply(A, B, O, M: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
     tl.store(O + row[:, None] * N + column[None, :], tl.dot(a, b))
 
 
-def test_the_place_of_a_row_does_not_matter():
+def test_the_position_of_a_row_does_not_matter():
     """numpy's product fails this on processors whose BLAS has other code for the last rows."""
     generator = torch.Generator().manual_seed(5)
     a, b = torch.randn(32, 16, generator=generator), torch.randn(16, 16, generator=generator)

@@ -60,7 +60,7 @@ def test_a_smaller_grid_keeps_the_number_of_programs():
     assert "%r5, 5;" in text and "%r6, 1;" in text and "nctaid" not in text
 
 
-def test_comments_and_places_do_not_change_the_text():
+def test_comments_and_locations_do_not_change_the_text():
     ptx = PTX.replace("\tbar.sync", "\t.loc\t1 7 5\n// scale.py:7: tl.debug_barrier()\n\tbar.sync") + "\t.file\t1 \"scale.py\"\n"
     assert sentryward.text(dict(LAUNCH, ptx=ptx)) == sentryward.text(LAUNCH) == PTX
 

@@ -81,7 +81,7 @@ TEST(Work, ProductsOfTheKernels) {
   EXPECT_EQ(bench::kernelFlop("nothing_we_have", config, 100), 0);
 }
 
-TEST(Work, WholeAttention) {
+TEST(Work, CompleteAttention) {
   models::ModelConfig config;
   config.heads = 2;
   config.keyDim = 16;

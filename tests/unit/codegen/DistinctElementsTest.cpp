@@ -148,7 +148,7 @@ TEST(DistinctElements, OffsetsOfTwoAxes) {
             "0001");
 }
 
-TEST(DistinctElements, StepsLeadToOtherPlaces) {
+TEST(DistinctElements, StepsLeadToOtherAddresses) {
   EXPECT_TRUE(areApart({}));
   EXPECT_TRUE(areApart({{1, 7}, {32, 1}, {8, 3}}));
   EXPECT_FALSE(areApart({{1, 7}, {31, 1}, {8, 3}}));

@@ -260,14 +260,14 @@ func.func @k(%x: !tile.ptr<$T>, %o: !tile.ptr<$T>) {
     EXPECT_EQ(o[i], x[i ^ 1]) << type << " " << i;
 }
 
-TEST_P(CpuElementwise, PairsTradePlaces) {
+TEST_P(CpuElementwise, SwapsPairs) {
   checkPairs<float>(target(), "f32");
   checkPairs<int64_t>(target(), "i64");
   checkPairs<uint16_t>(target(), "i16");
   checkPairs<uint8_t>(target(), "i8");
 }
 
-TEST(CpuLower, UnsupportedNamesThePlace) {
+TEST(CpuLower, UnsupportedNamesTheLocation) {
   try {
     TileKernel kernel(R"(
 func.func @k(%x: f32) {

@@ -82,7 +82,7 @@ TEST(ForwardWalk, LoopsSeeTheIterationBefore) {
             (Found{{1, {1, 2}}, {2, {1, 2}}}));
 }
 
-TEST(ForwardWalk, WhileLoopsEndBehindTheirCondition) {
+TEST(ForwardWalk, WhileLoopsEndAfterTheirCondition) {
   const std::string loop = "scf.while : () -> () {\n";
   const std::string body = "scf.condition(%c)\n} do {\n";
   EXPECT_EQ(

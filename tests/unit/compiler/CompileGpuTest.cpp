@@ -191,7 +191,7 @@ TEST(CompileGpu, SameBytesInManyThreads) {
 // Every line of printed IR in the stage "places" contains an operation, the
 // stage has all lines with an operation of the body, and requesting it changes
 // no text.
-TEST(CompileGpu, PlacesOfPrintedLines) {
+TEST(CompileGpu, LocationsOfPrintedLines) {
   CompileRequest request = requestWithLine("x = x + 1");
   request.target = "sm_80";
   request.assembler = "none";
@@ -291,7 +291,7 @@ TEST(CompileGpu, EditedStages) {
 }
 
 // Locations and barriers are those of the edited text.
-TEST(CompileGpu, AnEditedLayoutGetsItsPlacesAnew) {
+TEST(CompileGpu, AnEditedLayoutGetsNewLocations) {
   CompileRequest request = requestWithLine("x += tl.sum(x, 0)");
   request.target = "sm_80";
   request.assembler = "none";

@@ -152,7 +152,7 @@ TEST_F(Cuda, DefinesAndTargetsAreInTheKey) {
   EXPECT_NE(key("3", "sm_80"), key("3", "sm_90"));
 }
 
-TEST_F(Cuda, ErrorsHavePlaces) {
+TEST_F(Cuda, ErrorsHaveLocations) {
   CompileRequest bad = request();
   bad.args.pop_back(); // no FACTOR
   const std::string text = failure(bad);

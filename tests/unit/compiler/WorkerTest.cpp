@@ -60,7 +60,7 @@ protected:
   std::vector<std::string> phases; // of the last answer
 };
 
-TEST_F(WorkerTest, SaysWhichBuildItIs) {
+TEST_F(WorkerTest, ReportsItsBuild) {
   auto [json, artifact] = ask(R"({"hello": 1})");
   EXPECT_EQ(parseJson(json, "reply")["build_id"], compilerBuildId());
   EXPECT_TRUE(artifact.empty());
@@ -101,7 +101,7 @@ TEST_F(WorkerTest, LivesOnAfterErrors) {
 // The system refuses memory to a runaway compilation, and the error reports it.
 // Which allocation fails first differs from process to process; some are
 // MLIR's, which does not check the result of malloc.
-TEST_F(WorkerTest, SaysThatMemoryHasRunOut) {
+TEST_F(WorkerTest, ReportsThatMemoryHasRunOut) {
   environment = {"TESSERA_COMPILE_MEMORY=80M"};
   for (int i = 0; i < 40 && !HasFailure(); ++i) {
     close(socket);

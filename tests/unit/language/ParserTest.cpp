@@ -51,7 +51,7 @@ struct Bad {
   const char *text;
 };
 
-TEST(Parser, BadTextIsReportedWithItsPlaceAndAHint) {
+TEST(Parser, BadTextIsReportedWithItsLocationAndAHint) {
   using D = DiagnosticId;
   std::string inKernel = "@jit\ndef f(a):\n    ";
   std::vector<std::pair<Bad, bool>> cases = {
@@ -289,7 +289,7 @@ TEST(Parser, LimitsAreErrors) {
 
 // Giving up inside of an f-string went back to its text with the line of the
 // file's end: columns wrapped around. So did a bracket that ends at a `def`.
-TEST(Parser, PlacesBehindFStrings) {
+TEST(Parser, LocationsAfterFStrings) {
   for (const std::string &text :
        {std::string(100, '(') + "f\"n is {n}\"\nx = 1\n\nlonger = 2\n",
         std::string(98, '(') + "f\"n is {((n))}\"\nx = 1\n\nlonger = 2\n",

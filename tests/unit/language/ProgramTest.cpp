@@ -118,7 +118,7 @@ TEST(Evaluate, AsPython) {
     EXPECT_EQ(constant(expression), expected) << expression;
 }
 
-TEST(Evaluate, ErrorsHavePlaces) {
+TEST(Evaluate, ErrorsHaveLocations) {
   for (const char *bad :
        {"1 // 0", "1 + 'a'", "[1][3]", "{}['a']", "1 << 200", "range(10 ** 9)",
         "(lambda x: x)()", "X", "math.sqrt(-1)", "'a' < 1",

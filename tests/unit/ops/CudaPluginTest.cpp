@@ -27,7 +27,7 @@ constexpr const char *lost = "no statistics of torch's GPU memory, no CUDA "
                              "graph of a whole step and no NCCL";
 
 // TESSERA_CUDA_DRIVER names a driver that is not there (CMakeLists.txt).
-TEST(CudaPlugin, WithoutAGpuNothingIsLoadedAndItSaysWhatIsLost) {
+TEST(CudaPlugin, WithoutAGpuNothingIsLoadedAndTheMessageNamesWhatIsLost) {
   const CudaPluginState &state = cudaPlugin();
   EXPECT_EQ(state.plugin, nullptr);
   expectHas(state.why, "is not loaded: no NVIDIA GPU");
@@ -53,7 +53,7 @@ TEST(CudaPlugin, WhatIsNoPluginIsRefused) {
 }
 
 #ifdef TESSERA_TORCH_CUDA
-TEST(CudaPlugin, LoadsAndSaysThatThereIsNoGpu) {
+TEST(CudaPlugin, LoadsAndReportsThatThereIsNoGpu) {
   const CudaPluginState state = loadCudaPlugin(TESSERA_TORCH_CUDA);
   ASSERT_NE(state.plugin, nullptr) << state.why;
   EXPECT_EQ(state.why, "");

@@ -70,7 +70,7 @@ TEST_F(TileGridTest, SmallerTilesNeedMorePrograms) {
 }
 
 // A wrong grid would give wrong results at best: rather none.
-TEST_F(TileGridTest, SaysWhatCannotBeRead) {
+TEST_F(TileGridTest, ReportsWhatCannotBeRead) {
   for (const char *body :
        {"    pid = tl.program_id(0)\n    x = pid // (n // BM)\n"
         "    tl.store(Y + x, 1.0)\n",

@@ -23,7 +23,7 @@ TEST(Diagnostics, LinesOfAFile) {
   EXPECT_EQ(source.line(5), "");
 }
 
-TEST(Diagnostics, RendersPlaceCaretCallersAndHint) {
+TEST(Diagnostics, RendersLocationCaretCallersAndHint) {
   auto source = file("def f(x):\n\ty = tl.dott(x)\n    f(1)\n");
   Diagnostic diagnostic =
       Diagnostic::make(DiagnosticId::UnknownName, source, {2, 6, 2, 13},

@@ -196,7 +196,7 @@ TEST(File, OutputToAPipeThatNobodyReads) {
 }
 
 // What `> file` has printed before stays before it.
-TEST(File, OutputToADescriptorGoesOnWhereItStands) {
+TEST(File, OutputToADescriptorContinuesAtItsOffset) {
   TemporaryFolder folder;
   const fs::path path = folder.path() / "x";
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));

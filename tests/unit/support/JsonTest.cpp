@@ -20,7 +20,7 @@ static std::string messageOf(F &&function) {
 }
 
 // The JSON library puts its own names before location and reason.
-TEST(JsonGlue, SyntaxErrorsHaveAPlaceAndAReason) {
+TEST(JsonGlue, SyntaxErrorsHaveALocationAndAReason) {
   EXPECT_EQ(messageOf([] { parseJson("[1,\n 2", "case.json"); }),
             "case.json is not valid JSON at line 2, column 3: unexpected end "
             "of input; expected ']'\nHINT: check it with a JSON validator");

@@ -60,7 +60,7 @@ TEST_F(ScratchFolders, BelowAnotherFolder) {
   EXPECT_TRUE(fs::is_empty(other));
 }
 
-TEST_F(ScratchFolders, SaysWhereItCannotBe) {
+TEST_F(ScratchFolders, ReportsWhereItCannotBe) {
   for (const std::string &folder :
        {(parent.path() / "none").string(), std::string("/proc")}) {
     use(folder);

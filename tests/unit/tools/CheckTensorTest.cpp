@@ -44,7 +44,7 @@ TEST(CheckTensor, OneWrongElementOf40000InBf16IsFound) {
 }
 
 // The rounding error of an element is that of its row's terms.
-TEST(CheckTensor, TheRowOfAnElementSaysHowFarItMayBeOff) {
+TEST(CheckTensor, TheRowOfAnElementBoundsItsError) {
   Tensor want(DType::FP32, {100, 10});
   want.fill(0.01);
   for (int64_t i = 0; i < 10; ++i)

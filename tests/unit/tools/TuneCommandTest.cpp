@@ -120,7 +120,7 @@ TEST_F(TuneCommand, ShowsALandscapeAsAPage) {
   EXPECT_EQ(text.find("src="), std::string::npos);
 }
 
-TEST_F(TuneCommand, APageWithoutTimesSaysSo) {
+TEST_F(TuneCommand, APageWithoutTimesReportsThat) {
   const std::string page = (folder.path() / "page.html").string();
   const std::string table = file("a.yaml", entry("1024", "32", "80"));
   const auto done = tune({"--show", table, "--html", "-o", page});

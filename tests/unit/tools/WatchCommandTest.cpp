@@ -28,7 +28,7 @@ protected:
   TestFolder folder;
 };
 
-TEST_F(Watching, ItsStatusSaysWhatIsWrong) {
+TEST_F(Watching, ItsStatusReportsWhatIsWrong) {
   beat(1);
   const CommandResult fine = watch({"--once"});
   EXPECT_EQ(fine.status.code, 0) << fine.errors;

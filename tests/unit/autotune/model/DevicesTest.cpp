@@ -122,7 +122,7 @@ TEST(TuneGpus, EveryFigureHasASource) {
     }
 }
 
-TEST(TuneGpus, ErrorsNameThePlace) {
+TEST(TuneGpus, ErrorsNameTheLocation) {
   EXPECT_EQ(refusal("clock_mhz: {value: 1410", "clock_mhz: {value: fast"),
             "22: this is not a finite number | write a number such as "
             "12.5");

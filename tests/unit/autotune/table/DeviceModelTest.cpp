@@ -84,7 +84,7 @@ TEST(DeviceModel, ATableOfTheNameAloneStillApplies) {
   EXPECT_EQ(tableFor(folder.path(), here).filename(), exact);
 }
 
-TEST(DeviceModel, AMachineThatSaysLittleStillHasAModel) {
+TEST(DeviceModel, AMachineWithFewDetailsStillHasAModel) {
   for (const char *text : {"", "nonsense", ":::\n:", "processor\t: 0\n",
                            "processor : x\ncore id : 99999999999999999\n"}) {
     const DeviceModel model = cpuModel(text, {0, 1}, "cpu");

@@ -131,7 +131,7 @@ TEST(TuneTable, AnEntryIsAFewLinesForPeople) {
       << text;
 }
 
-TEST(TuneTable, AFileIsWrittenWhole) {
+TEST(TuneTable, AFileIsWrittenCompletely) {
   TemporaryFolder folder;
   const auto file = folder.path() / "t.yaml";
   writeTable(file, someTable());

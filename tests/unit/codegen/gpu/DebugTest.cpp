@@ -111,7 +111,7 @@ func.func @check(%x: !tile.ptr<i32>, %n: i32) {
 }
 )";
 
-TEST(GpuDebug, AnAssertionNamesItsPlace) {
+TEST(GpuDebug, AnAssertionNamesItsLocation) {
   GpuKernel kernel(assertKernel);
   std::vector<int32_t> x(256, 3);
   EXPECT_TRUE(kernel.tryRun({1}, {x, 4}).findings.empty());

@@ -69,7 +69,7 @@ void checkSum(const std::string &type, const std::vector<int> &places) {
   EXPECT_EQ(words, places.size()) << kernel.ptx;
 }
 
-TEST(ExactLoads, NothingBehindTheEnd) {
+TEST(ExactLoads, NothingPastTheEnd) {
   for (int count : {1, 2, 3, 4, 5, 6, 7, 8}) {
     std::vector<int> places(static_cast<size_t>(count));
     std::iota(places.begin(), places.end(), 0);

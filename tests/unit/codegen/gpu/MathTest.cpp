@@ -194,7 +194,7 @@ TEST(GpuMath, NarrowTypesRoundOnce) {
     }
 }
 
-TEST(GpuMath, WhatHasNoCodeSaysSo) {
+TEST(GpuMath, FunctionsWithoutCodeAreReported) {
   GpuKernelOptions how;
   how.assignLayouts = false;
   try {

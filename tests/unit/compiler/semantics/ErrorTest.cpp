@@ -288,7 +288,7 @@ Arguments arguments() {
           constant("N", language::Value(8))};
 }
 
-TEST_P(Errors, PointsAtItsPlace) {
+TEST_P(Errors, PointsAtItsLocation) {
   const ErrorCase &param = GetParam();
   std::string text = kPrelude;
   uint32_t line = 2 + uint32_t(std::count(text.begin(), text.end(), '\n'));
@@ -413,7 +413,7 @@ TEST(Error, Signature) {
 }
 
 // A range that its file does not have is not quoted, not even in part.
-TEST(Error, OnlyWhatStandsInTheFileIsQuoted) {
+TEST(Error, OnlyTextOfTheFileIsQuoted) {
   const SourceFile file("k.py", "x = abc\ny = 1\n");
   auto quoted = [&](const SourceRange &range) {
     return expandQuotes(quote(range, "it"), file, nullptr, nullptr);

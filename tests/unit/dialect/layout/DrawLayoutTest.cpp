@@ -112,7 +112,7 @@ TEST(Parse, BasesRoundTrip) {
   }
 }
 
-TEST(Parse, SaysWhatIsWrong) {
+TEST(Parse, ReportsWhatIsWrong) {
   EXPECT_EQ(problem("nma(warps=1x1)", {16, 8}).substr(0, 51),
             "no layout is called `nma`\nHINT: known: blocked, mma");
   EXPECT_EQ(problem("mma(warp=1x1)", {16, 8}),

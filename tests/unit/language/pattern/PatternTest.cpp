@@ -57,7 +57,7 @@ struct Wrong {
   const char *directives, *parameters, *described;
 };
 
-TEST(Pattern, ReportsErrorsWithPlaceAndRemedy) {
+TEST(Pattern, ReportsErrorsWithLocationAndRemedy) {
   const Wrong cases[] = {
       {"pattern(window=4)", "",
        "1: no function takes `window` / add the "

@@ -69,7 +69,7 @@ protected:
 };
 
 // First in the file: a driver that loaded stays.
-TEST_F(CudaDevice, WithoutAGpuTheReasonIsSaid) {
+TEST_F(CudaDevice, WithoutAGpuTheReasonIsReported) {
   const auto failure = [] { return failureOf([] { Driver::instance(); }); };
   ::setenv("TESSERA_CUDA_DRIVER", "/nonexistent/libcuda.so.1", 1);
   expectHas(failure(), "no NVIDIA GPU: /nonexistent/libcuda.so.1");
@@ -137,7 +137,7 @@ TEST_F(CudaDevice, LargeSharedMemoryIsAskedFor) {
   EXPECT_EQ(fake("fakeDynamicShared"), 100 << 10);
 }
 
-TEST_F(CudaDevice, ErrorsAreSaidAndNothingLeaks) {
+TEST_F(CudaDevice, ErrorsAreReportedAndNothingLeaks) {
   const auto failure = [&](std::vector<Arg> args) {
     return failureOf([&] { load()->launch({2, 1, 1}, args); });
   };

@@ -92,7 +92,7 @@ TEST_F(MemoryOrder, AnOldValueThatOnlyABranchUses) {
 }
 
 // Each round reads what the one before wrote through another argument.
-TEST_F(MemoryOrder, LoadsStayBehindBarriersOfTheAuthor) {
+TEST_F(MemoryOrder, LoadsStayAfterBarriersOfTheAuthor) {
   const std::string start = R"(    w = tl.load(W + tile)
     acc = zero
     for r in range(0, 4):

@@ -150,7 +150,7 @@ TEST_F(SimDevice, ArgumentsOfEveryKindAndDefinitions) {
   EXPECT_EQ(out[9], 64);
 }
 
-TEST_F(SimDevice, MemoryOfUnknownSizeIsTheWholeMapping) {
+TEST_F(SimDevice, MemoryOfUnknownSizeIsTheCompleteMapping) {
   Kernel kernel = Kernel::fromSource(plain, "add", "plain.cu");
   std::vector<float> x(300, 1);
   kernel.launch({3, 1, 1}, {Pointer{x.data(), DType::FP32}, int64_t(300)}, {},

@@ -121,7 +121,7 @@ TEST(PackFile, AnEntryEndsWhereTheArtifactsEnd) {
   expectHas(failureOf(bytes), "an entry lies outside of the file");
 }
 
-TEST(PackFile, AnotherVersionIsSaid) {
+TEST(PackFile, AnotherVersionIsReported) {
   std::string bytes = packed();
   bytes[8] = 2;
   expectHas(failureOf(bytes),

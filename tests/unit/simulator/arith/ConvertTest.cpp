@@ -166,7 +166,7 @@ TEST(SimConvert, FloatToFloat) {
         }
 }
 
-TEST(SimConvert, WholeNumbersBetweenFloatsOfOneSize) {
+TEST(SimConvert, IntegersBetweenFloatsOfOneSize) {
   Bits bits(4);
   for (Type type : {Type::F16, Type::F32, Type::F64})
     for (int r = 0; r < 4; ++r)

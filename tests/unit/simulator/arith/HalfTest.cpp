@@ -132,7 +132,7 @@ void compareArithmetic() {
 TEST(SimHalf, F16Arithmetic) { compareArithmetic<Half::F16>(); }
 TEST(SimHalf, Bf16Arithmetic) { compareArithmetic<Half::Bf16>(); }
 
-TEST(SimHalf, Bf16FmaRoundsOnceAcrossTheWholeRange) {
+TEST(SimHalf, Bf16FmaRoundsOnceAcrossTheFullRange) {
   // 1 + 2^-8 is a tie; an addend far below decides it.
   uint16_t one = 0x3f80, tiny = 0x0001;
   EXPECT_EQ((fmaHalf<Half::Bf16>(0x3f81, 0x3f80, tiny)), 0x3f81);

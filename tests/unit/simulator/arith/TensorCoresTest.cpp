@@ -51,7 +51,7 @@ TEST(SimTensorCores, GroupsFollowOneAnother) {
             0x1p24f + 2);
 }
 
-TEST(SimTensorCores, WhatLiesBelowTheLastPlaceIsCutOff) {
+TEST(SimTensorCores, BitsBelowTheLastPlaceAreTruncated) {
   // The last place is 1 with one bit more than fp32, 1/2 with two.
   std::vector<float> halves(4, 0.5f);
   EXPECT_EQ(sumOf(TensorCores::A100, MmaType::F16, 0x1p24f, halves), 0x1p24f);

@@ -145,7 +145,7 @@ TEST(SimLanesApart, InstructionsWithAMaskWaitForItsLanes) {
 }
 
 // Both sides have a bar.warp.sync; lanes with the same mask meet at either.
-TEST(SimLanesApart, ABarrierOfTheWarpMayStandAtTwoPlaces) {
+TEST(SimLanesApart, ABarrierOfTheWarpMayHaveTwoLocations) {
   const std::string text = R"(
     and.b32 %r10, %r1, 1;
     setp.eq.u32 %p1, %r10, 0;

@@ -164,7 +164,7 @@ TEST(SimWatch, LanesThatDoNotExecute) {
   EXPECT_EQ(steps[0].registers[0].uninitialized, 0xffff0000u);
 }
 
-TEST(SimWatch, InlinedLinesCountAtBothPlaces) {
+TEST(SimWatch, InlinedLinesCountAtBothLocations) {
   std::vector<WatchStep> caller = watched(atLine(14));
   std::vector<WatchStep> callee = watched(atLine(7, "helper.py"));
   ASSERT_EQ(caller.size(), 18u);

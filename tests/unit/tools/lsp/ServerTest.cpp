@@ -116,7 +116,7 @@ Json value(const std::string &file, std::vector<int> range,
 
 } // namespace
 
-TEST_F(LspServer, SaysWhatItCan) {
+TEST_F(LspServer, ReportsItsCapabilities) {
   const Json &can = sent[0]["result"]["capabilities"];
   EXPECT_EQ(can["textDocumentSync"]["change"], 1);
   EXPECT_EQ(can["hoverProvider"], true);

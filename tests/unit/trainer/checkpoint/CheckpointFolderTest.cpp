@@ -169,7 +169,7 @@ TEST(CheckpointFolder, TheNewestAreKept) {
   EXPECT_EQ(std::distance(fs::directory_iterator(run.path / "ckpt"), {}), 3);
 }
 
-TEST(CheckpointFolder, MilestonesAreKeptBesides) {
+TEST(CheckpointFolder, MilestonesAreKeptInAddition) {
   const TestFolder run;
   for (const int64_t step : {5, 10, 15, 20, 25, 30, 35})
     save(run, step, "x");

@@ -49,7 +49,7 @@ TEST(RunFolder, RefusesASecondRunUntilTheFirstEnds) {
   const RunFolder third(path);
 }
 
-TEST(RunFolder, SaysWhatIsUnwritable) {
+TEST(RunFolder, ReportsWhatIsUnwritable) {
   const TestFolder folder;
   // A file in the way stops everybody, root too.
   folder.write("file", "x");

@@ -307,7 +307,7 @@ TEST(Corpus, AFileThatIsCutShortIsAnError) {
 
 // Long data is neither read nor hashed completely: the file is sparse, and
 // hashing 3 TB would take hours.
-TEST(Corpus, LongDataIsNeitherReadNorHashedAsAWhole) {
+TEST(Corpus, LongDataIsNeitherReadNorHashedCompletely) {
   const TestFolder folder;
   const std::string file = folder.write("long.txt", counting(5000));
   const int64_t size = int64_t(3) << 40;

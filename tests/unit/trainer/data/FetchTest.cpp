@@ -83,7 +83,7 @@ TEST_F(Fetch, FilesOfAListComeOnce) {
   EXPECT_EQ(done.bytes, 0);
 }
 
-TEST_F(Fetch, GoesOnBehindWhatCame) {
+TEST_F(Fetch, ResumesAfterTheReceivedBytes) {
   // Without a checksum it shows: the bytes that are there stay.
   std::string half = large.substr(0, large.size() / 2);
   half[7] ^= 1;
@@ -150,7 +150,7 @@ TEST_F(Fetch, OtherProtocolsNamesAndSourcesAreRefused) {
 // A program named curl on PATH replaces curl: it appends the missing bytes, as
 // `--continue-at -` requests, or exits as curl does if the server does not
 // support ranges.
-TEST_F(Fetch, UrlsGoByCurlAndGoOn) {
+TEST_F(Fetch, CurlFetchesUrlsAndResumes) {
   const std::string script =
       "#!/bin/sh\n"
       "echo \"$@\" >>'" +

@@ -143,7 +143,7 @@ TEST(PackedRows, TakeTheLeastRoomThatFits) {
   EXPECT_EQ(third.starts, (std::vector<int32_t>{4, 10}));
 }
 
-TEST(PackedRows, LongDocumentsGoOnInOtherRows) {
+TEST(PackedRows, LongDocumentsContinueInOtherRows) {
   const TestFolder folder;
   const TokenStore store =
       storeOf(folder.write("a.bin", llmcFile([] {

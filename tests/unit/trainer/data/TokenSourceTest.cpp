@@ -41,7 +41,7 @@ void append(std::vector<int64_t> &all, const std::vector<int64_t> &more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-TEST(TokenSource, GoesOnFromItsState) {
+TEST(TokenSource, ResumesFromItsState) {
   const Corpus corpus = corpusOf(201);
   for (const int64_t prefetch : {0, 3}) {
     Config c = config();
@@ -159,7 +159,7 @@ TEST(Prefetch, KeepsTheOrderAndStaysBounded) {
   EXPECT_LE(made, 100 + 4); // three kept, one in the making
 }
 
-TEST(Prefetch, AnErrorArrivesInItsPlace) {
+TEST(Prefetch, AnErrorArrivesInOrder) {
   int calls = 0;
   Prefetch<int> numbers(
       [&] {

@@ -14,7 +14,7 @@
 namespace tessera::trainer {
 namespace {
 
-TEST(Placement, ARunWithoutAChoiceSaysThatTheGpuIsNotUsed) {
+TEST(Placement, ARunWithoutAChoiceReportsThatTheGpuIsNotUsed) {
   const char *variable = optionInfo(Option::Device).name;
   ::unsetenv(variable);
   const TestFolder folder;

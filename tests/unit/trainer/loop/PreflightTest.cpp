@@ -56,7 +56,7 @@ void expectFault(const std::vector<json> &all, const std::string &text) {
   EXPECT_NE(p.faults[0].find(text), std::string::npos) << p.faults[0];
 }
 
-TEST(Preflight, SaysWhyNot) {
+TEST(Preflight, ReportsWhyNot) {
   auto few = records();
   few.resize(19);
   expectFault(few, "19 of 20 steps were made");

@@ -55,7 +55,7 @@ struct Watched {
   double last = 0;
 };
 
-TEST(Watch, ARunThatGoesOnIsFine) {
+TEST(Watch, ARunThatContinuesIsFine) {
   const Watched run;
   EXPECT_EQ(run.after(1).finding, RunFinding::Fine);
   EXPECT_EQ(run.after(179).finding, RunFinding::Fine);

@@ -107,7 +107,7 @@ TEST(Telemetry, NumbersOfARecordAreEventsToo) {
                             "8 train/stages_ms/data 0.5\n8 val/bpb 3\n");
 }
 
-TEST(Telemetry, EventsThatCannotBeWrittenAreSaidOnce) {
+TEST(Telemetry, EventsThatCannotBeWrittenAreReportedOnce) {
   const TestFolder folder;
   folder.write("tb", "a file");
   Telemetry telemetry(folder.file("metrics.jsonl"), 0);

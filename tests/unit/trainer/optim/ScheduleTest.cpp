@@ -70,7 +70,7 @@ TEST(Schedule, DoesNotDependOnAccumulation) {
   EXPECT_EQ(learningRate(c, 300), before);
 }
 
-TEST(Schedule, AWarmUpLongerThanTheRunIsSaid) {
+TEST(Schedule, AWarmUpLongerThanTheRunIsReported) {
   Config c;
   c.steps = 40;
   c.warmup = 40;
@@ -109,7 +109,7 @@ TEST(Schedule, TheOtherWaysDown) {
 
 // By hand: a line from 1 to 0 over 4 steps has 0.25 in the fourth; over 10,
 // 0.6 in the fifth.
-TEST(Schedule, AnotherLengthSaysTheRatesAroundIt) {
+TEST(Schedule, AnotherLengthReportsTheRatesAroundIt) {
   Config c;
   c.learningRate = 1;
   c.schedule = LearningRateSchedule::Linear;

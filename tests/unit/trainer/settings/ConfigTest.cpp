@@ -56,7 +56,7 @@ TEST(Config, ReadsNestedSettingsAndOverrides) {
   EXPECT_FALSE(c.panel);
 }
 
-TEST(Config, AnUnknownKeyShowsTheNearestAndItsPlace) {
+TEST(Config, AnUnknownKeyShowsTheNearestAndItsLocation) {
   const std::string text = refusal("train:\n  steps: 3\n  bacth_size: 4\n");
   EXPECT_TRUE(has(text, "run.yaml:3")) << text;
   EXPECT_TRUE(has(text, "'train.bacth_size'")) << text;

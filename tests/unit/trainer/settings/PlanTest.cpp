@@ -356,7 +356,7 @@ TEST(Plan, CountsOperations) {
   EXPECT_DOUBLE_EQ(nsa.attentionFlops, 6 * 4 * keys / 6);
 }
 
-TEST(Plan, SaysWhatTheRunWillTake) {
+TEST(Plan, ReportsWhatTheRunWillTake) {
   const Config c = parseConfig("", "x", m7c);
   const std::string text = planText(c, planOf(c));
   for (const char *part : {"parameters: 78", "n_layers * 2 * dim * mlp_dim",

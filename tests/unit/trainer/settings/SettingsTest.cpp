@@ -173,7 +173,7 @@ TEST(Settings, OneBatchSizeGivesTheOther) {
           "train.batch_size (4) is not train.device_batch_size (6) times 1 "));
 }
 
-TEST(Settings, VariablesStandBetweenFileAndCommandLine) {
+TEST(Settings, VariablesRankBetweenFileAndCommandLine) {
   const Environment environment = {
       {"NSA_BATCH_SIZE", "3"}, {"NSA_ACCUM", "5"},           {"NSA_LR", "0.5"},
       {"NSA_NO_GC", "1"},      {"NSA_PREFILL_BATCHED", "1"}, {"HOME", "/root"}};

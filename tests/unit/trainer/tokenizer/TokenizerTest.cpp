@@ -41,7 +41,7 @@ TEST(Tokenizer, HasTheTokensOfOtherPrograms) {
   }
 }
 
-TEST(Tokenizer, TheEndIsBehindTiktokensRanks) {
+TEST(Tokenizer, TheEndFollowsTiktokensRanks) {
   const Tokenizer tokenizer(readVocabulary(folder + "/ranks"));
   EXPECT_EQ(tokenizer.size(), 600);
   EXPECT_EQ(tokenizer.endToken(), 599);

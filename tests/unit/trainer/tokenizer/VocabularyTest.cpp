@@ -53,7 +53,7 @@ std::string refusedRanks(const std::string &more) {
   return "";
 }
 
-TEST(Letters, StandForBytes) {
+TEST(Letters, MapToBytes) {
   EXPECT_EQ(lettersOf("a \n"), "a\xc4\xa0\xc4\x8a"); // "aĠĊ"
   std::string all;
   for (int byte = 0; byte < 256; ++byte)
