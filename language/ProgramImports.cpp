@@ -145,7 +145,7 @@ void Program::Impl::resolve(LoadedModule &loaded, Binding &binding) {
                 import.module + "`",
       import.module.empty()
           ? "write from ." + import.name + " import NAME"
-          : "imports are looked up beside the file that imports: no "
+          : "imports are looked up in the folder of the file that imports: no "
             "regular file `" +
                 relativePath(import.module) + "` there");
 }

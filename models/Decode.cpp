@@ -47,7 +47,7 @@ Cache::Cache(const ModelConfig &c, int64_t sequences, int64_t capacity,
     : layers(size_t(c.layers)), perSequence(std::move(values)),
       count(sequences), most(capacity) {
   if (!hasCache(c))
-    throw Error("attention.kernel has no form that goes on from a cache",
+    throw Error("attention.kernel has no form that continues from a cache",
                 "generate needs attention nsa, dense, sdpa or patterns");
   text = at::zeros({sequences, capacity}, at::kLong);
   for (size_t i = 0; i < layers.size(); ++i) {

@@ -63,7 +63,7 @@ std::string GuardedBuffer::damage() const {
       return std::to_string(begin - at) + " bytes before its beginning";
   for (const char *at = begin + bytes; at < high; ++at)
     if (*at != pattern)
-      return std::to_string(at - (begin + bytes)) + " bytes behind its end";
+      return std::to_string(at - (begin + bytes)) + " bytes past its end";
   return {};
 }
 

@@ -24,7 +24,7 @@ public:
   char *data() const { return begin; }
   size_t size() const { return bytes; }
   std::string_view view() const { return {begin, bytes}; }
-  // Returns where the zones were written, "8 bytes behind its end", or an empty
+  // Returns where the zones were written, "8 bytes past its end", or an empty
   // string if they are intact.
   std::string damage() const;
 

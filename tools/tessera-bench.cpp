@@ -32,7 +32,8 @@ const Verb verbs[] = {
     {"decode", "The next token of a sequence", bench::benchDecode},
     {"step", "One optimizer step of a training run", bench::benchStep},
     {"launch",
-     "What a cached launch costs on the host beside a bare call of its code",
+     "What a cached launch costs on the host, compared with a bare call of its "
+     "code",
      bench::benchLaunch},
     {"cold",
      "A training run up to its first step: nothing compiled, a cache, a pack",

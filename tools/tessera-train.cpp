@@ -66,7 +66,7 @@ struct TrainVerb {
                 "  tessera train --config my.yaml --dry-run\n"
                 "  tessera train --nproc 2 --config my.yaml "
                 "train.batch_size=4\n"
-                "The same command again goes on from the newest checkpoint.\n"
+                "The same command again continues from the newest checkpoint.\n"
                 "\n" +
                 trainer::settingsHelp());
   }

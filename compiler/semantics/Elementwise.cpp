@@ -105,7 +105,7 @@ void Lowering::checkOnElements(const Builtin &builtin,
     fail(DiagnosticId::NotSupported, range,
          displayName(builtin) + " for some of the elements that "
                                 "tl.map_elementwise goes over",
-         "do it before or behind the `if` or loop, with a mask");
+         "do it before or after the `if` or loop, with a mask");
 }
 
 Value Lowering::selectParts(const Tensor &condition, const Value &yes,

@@ -79,7 +79,7 @@ std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
                                          toString(right));
     if (other.isFloat())
       fail(DiagnosticId::BadPointer,
-           quoted(op) + " needs an integer beside a pointer, got " +
+           quoted(op) + " needs an integer with a pointer, got " +
                toString(other),
            "a pointer moves by whole elements; `/` always gives a float: "
            "divide with //, or write " +

@@ -86,7 +86,7 @@ static std::string broadcastHint(const Shape &left, const Shape &right) {
     return "make both of one length; or, for all pairs, index one with "
            "[:, None] and the other with [None, :]";
   if (left.size() != right.size())
-    return "missing dimensions are added in front; add one behind with "
+    return "missing dimensions are added in front; add one at the end with "
            "x[:, None]";
   return "dimensions must be equal, or one of them 1";
 }

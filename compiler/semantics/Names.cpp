@@ -280,7 +280,7 @@ std::string Lowering::unknownNameHint(const std::string &name) {
   const bool inModule = Registry::get().find(name) || dtypeMember(name);
   std::string nearest = nearestName(name, known);
   if (inModule && (nearest.empty() || editDistance(name, nearest) > 1))
-    return "functions and types of the language stand in its module: write "
+    return "functions and types of the language belong to its module: write "
            "tl." +
            name;
   if (!nearest.empty())

@@ -72,7 +72,7 @@ LogicalResult LinearAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (ArrayRef<uint64_t> list : {registers, lanes, warps})
     for (uint64_t word : list) {
       if (word >> bits)
-        return emitError() << "a basis lies outside the layout's axes";
+        return emitError() << "a basis is outside of the layout's axes";
       span.add(word);
     }
   if (span.dim() != bits)

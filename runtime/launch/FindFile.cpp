@@ -156,7 +156,7 @@ void failIfNear(const fs::path &path) {
   throw ArgumentError(
       "no kernel file " + given + ": no folder `kernels` or `" + sharedData +
           "/kernels` above " + above + here,
-      "install the kernels beside the library (cmake --install does), "
+      "install the kernels next to the library (cmake --install does), "
       "or set TESSERA_KERNELS to the folder that holds them");
 }
 

@@ -394,7 +394,7 @@ TileGrid gridWithTiles(const Description &kernel, const KnownLaunch &launch,
       result = {std::nullopt,
                 "the kernel uses the number of a program, tl.program_id(" +
                     std::to_string(axis) +
-                    "), beside its tile: with another grid its results have "
+                    "), besides its tile: with another grid its results have "
                     "another shape"};
   return result;
 }

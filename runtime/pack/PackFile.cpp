@@ -115,7 +115,7 @@ PackIndex fromJson(const Json &json, uint64_t end, const std::string &what) {
     if (entry.kernel >= index.kernels.size() ||
         entry.offset < packHeaderBytes || entry.offset > end ||
         entry.bytes > end - entry.offset)
-      throw Error(what + ": an entry lies outside of the file", copyAgain);
+      throw Error(what + ": an entry is outside of the file", copyAgain);
     if (!known.insert(entry.request).second)
       throw Error(what + ": an entry is there twice", copyAgain);
     index.entries.push_back(std::move(entry));
@@ -173,7 +173,7 @@ PackIndex decodePack(std::string_view bytes, const std::string &name) {
                     std::to_string(total),
                 copyAgain);
   if (place < packHeaderBytes || place > total || length != total - place)
-    throw Error(name + " is damaged: its index lies outside of the file",
+    throw Error(name + " is damaged: its index is outside of the file",
                 copyAgain);
   const std::string_view text = bytes.substr(place);
   const Sha256Digest sum = checksum(bytes, text);

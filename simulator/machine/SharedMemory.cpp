@@ -66,7 +66,7 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
     violation.message =
         writes ? "writes shared memory that an asynchronous copy still fills"
                : "reads shared memory that an asynchronous copy still fills: "
-                 "no cp.async.wait_group lies between";
+                 "no cp.async.wait_group is in between";
   } else {
     violation.check = Check::SharedRace;
     // Lanes store different copies of one value. Triton's sums over lanes do

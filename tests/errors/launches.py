@@ -170,7 +170,7 @@ torch.ops.tessera.launch("add.py", "add", [x, x], [1000, 1000], [8], "BLOCK=128"
 
 # -----
 # outside-of-memory - an address that is not there
-# Why: The mask keeps `at` below n, not `at + by` above 0. The processor stops the kernel; the program goes on.
+# Why: The mask keeps `at` below n, not `at + by` above 0. The processor stops the kernel; the program continues.
 # Fix: Mask the load with `(at + by >= 0) & (at + by < n)`.
 
 import torch

@@ -70,7 +70,7 @@ TEST_F(GpuCheck, WritesOutsideOfArgumentsAreFound) {
   const std::string before = "st.global.u32 [%d2+-8], %r4;\n";
   makeCase("before", ptx("setp.ne.s32 %p1, %r4, 0;\n@!%p1 " + before));
   auto rows = rowsOf("0 of 2");
-  expectFailed(rows["behind"], "mismatch", "`y`: wrote 0 bytes behind its end");
+  expectFailed(rows["behind"], "mismatch", "`y`: wrote 0 bytes past its end");
   expectFailed(rows["before"], "mismatch",
                "`y`: wrote 5 bytes before its beginning");
 }

@@ -215,7 +215,7 @@ TEST(Cases, WritesOutsideOfArgumentsFail) {
     EXPECT_EQ(statusOf(replayed, name), status) << replayed.output;
     EXPECT_NE(replayed.output.find(part), std::string::npos) << replayed.output;
   };
-  expect("behind", "mismatch", "wrote 4 bytes behind its end");
+  expect("behind", "mismatch", "wrote 4 bytes past its end");
   expect("before", "mismatch", "wrote 5 bytes before its beginning");
   expect("between", "mismatch", "which is not part of the tensor");
   expect("far", "error", "kernel `f`: program (0, 0, 0) ");

@@ -65,7 +65,7 @@ Run::Run(const Options &options)
       where(parseDevice(options.device)), place(c10::kCPU) {
   if (!options.gpu.empty() && !counts())
     throw Error("--gpu " + options.gpu +
-                    ": times are predicted beside the "
+                    ": times are predicted in addition to the "
                     "counters of a simulated GPU",
                 "add --device sim:" + tune::findGpu(options.gpu).rates.target);
   if (counts())

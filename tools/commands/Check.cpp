@@ -473,7 +473,7 @@ pairsOf(const CheckOptions &options) {
     for (const std::string &name : names) // reports a misspelt directive
       runtime::describeKernel(runtime::findTypedFile(options.file), name);
     throw Error(options.file + " has no kernel with a reference",
-                "write a plain kernel NAME_ref beside NAME, or give both with "
+                "write a plain kernel NAME_ref next to NAME, or give both with "
                 "--kernel and --reference");
   }
   return pairs;

@@ -85,7 +85,7 @@ int fetch(const trainer::FetchOptions &options) {
 
 void addFetch(CLI::App &verb, trainer::FetchOptions &options) {
   CLI::App *make = verb.add_subcommand(
-      "fetch", "Bring the files of a list here, checked; goes on where it "
+      "fetch", "Bring the files of a list here, checked; continues where it "
                "stopped");
   make->add_option("list,--list", options.list,
                    "text file: ADDRESS and SHA-256 a line, or as sha256sum "

@@ -310,7 +310,7 @@ Command addDebug(CLI::App &app) {
           "  tessera debug case --line 33 --tile 64x64 --layout "
           "\"mma(warps=4x1)\" --as fp32\n"
           "  tessera debug vadd.ptx --ptx-line 40 --arg 'fp32[4096]' ...\n\n"
-          "--value compiles the kernel again with a print behind the line and "
+          "--value compiles the kernel again with a print after the line and "
           "shows tiles as\ntables. Without it: PTX as it is. Prints, after the "
           "instructions of a source line (also those inlined "
           "into it), the\nregisters that they wrote: a row for each lane. '.' "
@@ -322,9 +322,10 @@ Command addDebug(CLI::App &app) {
   addLaunchOptions(*verb, options->launch);
   verb->add_option("--line", options->line,
                    "Source line: 42, or helper.py:7 in another file");
-  verb->add_option("--value", options->values,
-                   "A name or an expression of the kernel, as it is behind "
-                   "--line; more than one")
+  verb->add_option(
+          "--value", options->values,
+          "A name or an expression of the kernel, with its value after "
+          "--line; more than one")
       ->allow_extra_args(false);
   verb->add_option("--ptx-line", options->ptxLine, "Line of the PTX text");
   verb->add_option("--program", options->program, "Block: x[,y[,z]]")

@@ -432,9 +432,9 @@ Command addDiff(CLI::App &app) {
       "Lines that differ in numbered names (%12, .LBB0_3) only count "
       "as equal.\nGPU kernels: registers, spills, shared memory, blocks on "
       "an SM and each loop by\nclass of instruction, from the report; "
-      "of SASS where there is ptxas. A loop stands\nbeside the one that is "
+      "of SASS where there is ptxas. A loop is shown\nnext to the one that is "
       "most like it: "
-      "the loop with the most tensor instructions\nbeside the other side's.");
+      "the loop with the most tensor instructions\nnext to the other side's.");
   return {verb, [options] { return run(*options); }};
 }
 

@@ -420,7 +420,7 @@ int runDoctor(bool strict) {
     checkLimits(report);
   }
   if (report.failures.empty()) {
-    std::printf(strict ? "\nCPU training works, and nothing stands against a "
+    std::printf(strict ? "\nCPU training works, and nothing prevents a "
                          "long run\n"
                        : "\nCPU training works\n");
     return 0;

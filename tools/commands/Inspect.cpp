@@ -228,7 +228,7 @@ Command addInspect(CLI::App &app) {
   options->jobs.target = "sm_80";
   CLI::App *verb = app.add_subcommand(
       "inspect",
-      "Write a page: a kernel's lines beside tile IR, layout IR, PTX "
+      "Write a page: a kernel's lines next to tile IR, layout IR, PTX "
       "and SASS, linked");
   verb->add_option("file", options->jobs.file,
                    "kernel file (.py), or the folder of a recorded case, which "
@@ -238,10 +238,11 @@ Command addInspect(CLI::App &app) {
   verb->add_option("--target", options->jobs.target,
                    "sm_80, sm_86, sm_89, sm_90")
       ->capture_default_str();
-  verb->add_option("--against", options->against,
-                   "a second configuration beside the first: an instance of "
-                   "the file, what is other, or commit=REVISION, the kernel "
-                   "as git has it there");
+  verb->add_option(
+      "--against", options->against,
+      "a second configuration to compare with the first: an instance of "
+      "the file, what is other, or commit=REVISION, the kernel "
+      "as git has it there");
   verb->add_option("--commit", options->commit,
                    "the file, and what it imports, as git has them in this "
                    "commit");

@@ -36,9 +36,10 @@ Command addPackCases(CLI::App &app) {
   verb->add_option("--tune-budget", options->tuneBudget,
                    "with --tune: time to compile configurations, for each "
                    "target (2m); default: as long as it takes");
-  verb->add_flag("--tune-ptx", options->tunePtx,
-                 "with --tune: keep the configurations' PTX beside their "
-                 "machine code, as a simulated driver needs it");
+  verb->add_flag(
+      "--tune-ptx", options->tunePtx,
+      "with --tune: keep the configurations' PTX in addition to their "
+      "machine code, as a simulated driver needs it");
   verb->add_flag("--microbenchmarks", options->microbenchmarks,
                  "also the kernels that measure the figures of the cost "
                  "model");

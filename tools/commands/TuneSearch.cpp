@@ -155,7 +155,7 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
          "FOLDER/: named after the device, there");
   verb.add_flag("--resume", search.resume,
                 "time nothing again whose time is known from an earlier run "
-                "(beside the table, in TABLE.times)");
+                "(next to the table, in TABLE.times)");
 }
 
 bool wantsSearch(const TuneSearch &search) {

@@ -118,7 +118,7 @@ std::string cHeader(const std::string &name,
                              "ELF")
                ? "The cubin"
                : "The PTX: there was no ptxas") +
-          ", as cuModuleLoadData takes it, and zeros behind it.\n" +
+          ", as cuModuleLoadData takes it, and zeros after it.\n" +
           "static const uint64_t " + id + "_IMAGE[] = {" + imageText(image) +
           "};\n";
   text += "\n#ifdef CUDA_VERSION // of cuda.h\n";

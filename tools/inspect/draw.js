@@ -155,6 +155,6 @@ function timeline(side, name) {
 const loops = sides.flatMap((side, i) => side.timeline ? timeline(side, names[i]) : []);
 if (loops.length)
   article('Main loop', make('p', {class: 'hint'},
-    'One instruction after the other as the PTX has them, an iteration beside the next: the order, not the time that each takes.'), ...loops)
+    'One instruction after the other as the PTX has them, each iteration next to the following one: the order, not the time that each takes.'), ...loops)
     .classList.add('wide');
 })();

@@ -87,7 +87,7 @@ void writeRuntime(const fs::path &folder, const std::string &config,
   const TrainProgram program = findTrainProgram("tessera-train");
   const fs::path kernels = runtime::findFolder("kernels");
   if (kernels.empty())
-    throw Error("the kernels are missing beside " + executablePath().string(),
+    throw Error("the kernels are missing next to " + executablePath().string(),
                 "install them with the program (cmake --install does)");
   for (const char *inner : {"bin", "lib", "kernels"})
     fs::create_directories(folder / inner);

@@ -262,7 +262,7 @@ const char *const launchHelp =
     "One --arg for each kernel parameter: TYPE[N] is a buffer of random "
     "numbers\n(zeros for integers or with =0), TYPE=VALUE a scalar, null a "
     "null pointer.\nA case (docs/cases.md) brings arguments and grid; its "
-    "kernel is compiled unless\n--ptx names PTX, or kernel.ptx lies in its "
+    "kernel is compiled unless\n--ptx names PTX, or kernel.ptx is in its "
     "folder. Every access is checked\n(docs/simulator.md).";
 
 void addLaunchOptions(CLI::App &verb, LaunchOptions &options) {

@@ -119,12 +119,12 @@ std::string withPrints(const std::string &text, const std::string &file,
   const Stmt *stmt = function ? innermost(function->body, line) : nullptr;
   if (!stmt)
     throw Error(place + " is not a statement of a kernel",
-                "name the line of an assignment: the value is printed as it "
-                "is behind it");
+                "name the line of an assignment: the value is printed after "
+                "it");
   if (stmt->is<For>() || stmt->is<While>() || stmt->is<If>() ||
       stmt->is<FunctionDef>())
     throw Error(place + " is the head of a block",
-                "name a line of the block's body, or one behind it");
+                "name a line of the block's body, or a later one");
   std::string prints;
   printsOf(expressions, prints);
   std::string result = text;

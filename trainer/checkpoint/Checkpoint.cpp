@@ -217,17 +217,18 @@ void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
   if (!config.allowChangedKernels)
     if (const std::string change = patternChange(checkpoint, earlier, config);
         !change.empty())
-      throw Error(change, "restore the file from that copy, or "
-                          "allow_changed_kernels=true goes on with the file as "
-                          "it is now; " +
-                              std::string(startOver));
+      throw Error(change,
+                  "restore the file from that copy, or "
+                  "allow_changed_kernels=true continues with the file as "
+                  "it is now; " +
+                      std::string(startOver));
   if (checkpoint.state.value("data_sha256", "") != dataHash)
     throw Error(checkpoint.folder + " was trained on another text", startOver);
   const int64_t step = checkpoint.state.value("step", int64_t(0));
   if (config.steps < step)
     throw Error(fmt::format("train.steps is {}, but {} has made {}",
                             config.steps, checkpoint.folder, step),
-                fmt::format("train.steps={} or more goes on from there; {}",
+                fmt::format("train.steps={} or more continues from there; {}",
                             step, startOver));
   std::string announced;
   for (const std::string &d : differences(earlier, config, AtResume::Announce))
@@ -252,12 +253,13 @@ void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
   if (change.empty())
     return;
   if (!config.allowChangedKernels)
-    throw Error(fmt::format("the kernel files are not those {} was made with: "
-                            "{}; its own are in {}/kernels",
-                            checkpoint.folder, change, checkpoint.folder),
-                "allow_changed_kernels=true goes on with the files as they are "
-                "now; " +
-                    std::string(startOver));
+    throw Error(
+        fmt::format("the kernel files are not those {} was made with: "
+                    "{}; its own are in {}/kernels",
+                    checkpoint.folder, change, checkpoint.folder),
+        "allow_changed_kernels=true continues with the files as they are "
+        "now; " +
+            std::string(startOver));
   say("going on with other kernel files than before: " + change);
 }
 

@@ -206,7 +206,7 @@ bool copyRest(const ListEntry &entry, const std::string &source,
   if (!out)
     throw Error(entry.place + ": cannot write " + part.string() + ": " +
                     errnoText(errno),
-                "free space on the disk; the same command goes on");
+                "free space on the disk; the same command continues");
   return true;
 }
 
@@ -283,7 +283,7 @@ bool download(const ListEntry &entry, const fs::path &part,
   if (!status) {
     curl.killGroup();
     throw Error("interrupted at " + entry.name,
-                "the same command goes on where it stopped");
+                "the same command continues where it stopped");
   }
   if (status->ok())
     return true;
@@ -292,9 +292,10 @@ bool download(const ListEntry &entry, const fs::path &part,
   if (resumed && (status->code == httpError || status->code == noRange ||
                   status->code == badResume))
     return false;
-  throw Error(fmt::format("{}: {} did not come: curl ended with {}",
-                          entry.place, entry.address, status->text()),
-              "curl says above why; the same command goes on where it stopped");
+  throw Error(
+      fmt::format("{}: {} did not come: curl ended with {}", entry.place,
+                  entry.address, status->text()),
+      "curl says above why; the same command continues where it stopped");
 }
 
 void syncPath(const fs::path &path) {

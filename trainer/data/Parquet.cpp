@@ -29,7 +29,8 @@ constexpr size_t longestPiece = 1 << 20;
 constexpr int silenceSeconds = 300;
 
 const char *const installHint =
-    "pip install 'tessera-kernels[parquet]' beside the wheel; in a checkout "
+    "pip install 'tessera-kernels[parquet]' in addition to the wheel; in a "
+    "checkout "
     "scripts/setup train, then scripts/build release tessera-parquet; or write "
     "the column as .jsonl";
 

@@ -82,7 +82,7 @@ private:
     if (made->endToken() < 0)
       throw Error(
           fmt::format("{} has no token {}", options.tokenizer, endOfText),
-          "it stands before each document: add it to the vocabulary");
+          "it begins each document: add it to the vocabulary");
     return made;
   }
   static TokenKind kindOf(const std::unique_ptr<Tokenizer> &tokenizer) {

@@ -109,7 +109,7 @@ void RunControl::watch() {
       continue;
     said = true;
     logLine(fmt::format("WARNING: step {} has taken {:.0f} s so far; its stack "
-                        "follows, the run goes on",
+                        "follows, the run continues",
                         number, quiet));
     // The handler prints the stack of the thread that receives the signal.
     ::pthread_kill(watched, SIGUSR1);

@@ -109,7 +109,7 @@ static void reportState(int number) {
       .add(stepsDone.load())
       .add(" steps done, ")
       .add(monotonicSeconds() - stepTime.load())
-      .add(" s since then; the run goes on\n")
+      .add(" s since then; the run continues\n")
       .write();
   void *frames[64];
   writeStack(frames, backtrace(frames, 64));

@@ -95,7 +95,7 @@ Verdict stall(const json &beat, const std::vector<json> &records,
   return {RunFinding::Stall, false,
           fmt::format("no sign of life for {:.0f} s (more than {:.0f}); the "
                       "last one: {} {}",
-                      quiet, limit, inStep ? "step" : "behind step",
+                      quiet, limit, inStep ? "step" : "after step",
                       stepOf(beat))};
 }
 

@@ -142,7 +142,7 @@ void Telemetry::record(const nlohmann::json &json) {
     say(file + " is written again");
   else if (!written && !failing)
     say("WARNING: cannot write " + file + ": " + errnoText(error) +
-        "; training goes on, and what is missing will be written when that "
+        "; training continues, and what is missing will be written when that "
         "works again");
   failing = !written;
   addEvents(json);
@@ -166,8 +166,8 @@ void Telemetry::addEvents(const nlohmann::json &json) {
   const bool written =
       scalars.empty() || events->add(json.value("step", int64_t(0)), scalars);
   if (!written && !eventsFailing)
-    say("WARNING: cannot write TensorBoard's events beside " + file + ": " +
-        errnoText(errno) + "; training goes on, metrics.jsonl has the same");
+    say("WARNING: cannot write TensorBoard's events next to " + file + ": " +
+        errnoText(errno) + "; training continues, metrics.jsonl has the same");
   eventsFailing = !written;
 }
 

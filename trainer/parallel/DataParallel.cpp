@@ -73,7 +73,8 @@ constexpr const char *cannotMeet =
     "GLOO_SOCKET_IFNAME, if it is set, names an interface that does";
 constexpr const char *lost =
     "one of them has ended or hangs; its own message says why. The same "
-    "command goes on from the newest checkpoint, with any number of processes";
+    "command continues from the newest checkpoint, with any number of "
+    "processes";
 
 c10::intrusive_ptr<c10d::Store> storeOf(const World &world) {
   c10::intrusive_ptr<c10d::Store> store;

@@ -19,7 +19,7 @@ std::string exchangeLine(double sent, double seconds, double sentInAll,
   return fmt::format(
       "exchange: {:.1f} MB of gradients meet in {:.2f} ms, {:.2f} "
       "GB/s of a link; those of a step are {:.1f} MB, {:.1f} ms "
-      "beside the backward pass",
+      "during the backward pass",
       sent / 1e6, seconds * 1e3, link / 1e9, sentInAll / 1e6,
       sentInAll / sent * seconds * 1e3);
 }

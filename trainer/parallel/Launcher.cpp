@@ -182,10 +182,11 @@ int launch(int64_t processes, const std::vector<std::string> &arguments) {
   // A signal stopped the run, which has saved a checkpoint and reported that.
   if (status.code == 128 + SIGINT || status.code == 128 + SIGTERM)
     return status.code;
-  throw Error(fmt::format("process {} of {} ended with {}", failed->rank,
-                          processes, status.text()),
-              "its lines above say why, if it could; the same command goes on "
-              "from the newest checkpoint, with any --nproc");
+  throw Error(
+      fmt::format("process {} of {} ended with {}", failed->rank, processes,
+                  status.text()),
+      "its lines above say why, if it could; the same command continues "
+      "from the newest checkpoint, with any --nproc");
 }
 
 void endWithLauncher() {

@@ -114,13 +114,13 @@ Error memoryError(const Config &config, const std::string &what, int64_t held) {
         bytesText(uint64_t(run.bytes)), bytesText(uint64_t(now)),
         run.fits ? ""
                  : ", which may still be too much: lower train.seq_len too",
-        run.resumes ? run.exact
-                          ? "the same command with it goes on from the newest "
-                            "checkpoint, to the same bits"
-                          : "the same command with it goes on from the newest "
-                            "checkpoint, with another rounding"
-                    : "a step has the same sequences then, but a run that was "
-                      "begun does not go on so: give it a folder of its own");
+        run.resumes
+            ? run.exact ? "the same command with it continues from the newest "
+                          "checkpoint, to the same bits"
+                        : "the same command with it continues from the newest "
+                          "checkpoint, with another rounding"
+            : "a step has the same sequences then, but a run that was "
+              "begun does not go on so: give it a folder of its own");
   return Error("no memory for a step: " + what, hint);
 }
 

@@ -151,7 +151,7 @@ std::vector<Setting> routineSettings() {
           .free(),
       SettingEntry::of(
           "train.sample_every", MEMBER(sampleEvery),
-          "steps between samples of text that the model draws behind "
+          "steps between samples of text that the model draws after "
           "the first held-out tokens; 0: none")
           .range(0, many)
           .free(),

@@ -68,7 +68,7 @@ std::string bytesOf(std::string_view text) {
     const int byte = letter < letters ? table().byteOf[size_t(letter)] : -1;
     if (byte < 0)
       throw Error(
-          fmt::format("'{}' holds a letter that stands for no byte", text),
+          fmt::format("'{}' holds a letter that represents no byte", text),
           "tokens are spelled in GPT-2's letters for bytes");
     bytes += char(byte);
   }

@@ -167,7 +167,7 @@ def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemWrite, MemRead]>]> {
-  let summary = "all threads of the block arrive before any goes on";
+  let summary = "all threads of the block arrive before any continues";
   let description = [{
     With `scratch` it belongs to the next operation, which has a place for
     scratch in shared memory: the barrier is emitted where that one first writes

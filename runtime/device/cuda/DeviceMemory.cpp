@@ -49,7 +49,7 @@ std::string DeviceRange::deviceBytes() const {
 std::string DeviceRange::damage() const {
   std::string zone(before, '\0');
   driver.check(driver.api().MemcpyDtoH(zone.data(), base, before),
-               "looking at what lies before " + host.name);
+               "looking at the memory before " + host.name);
   for (size_t i = before; i-- > 0;)
     if (zone[i] != pattern)
       return "`" + host.name + "`: wrote " + std::to_string(before - i) +
@@ -57,11 +57,11 @@ std::string DeviceRange::damage() const {
   zone.resize(zoneBytes);
   driver.check(
       driver.api().MemcpyDtoH(zone.data(), begin + host.bytes, zoneBytes),
-      "looking at what lies behind " + host.name);
+      "looking at the memory after " + host.name);
   for (size_t i = 0; i < zoneBytes; ++i)
     if (zone[i] != pattern)
       return "`" + host.name + "`: wrote " + std::to_string(i) +
-             " bytes behind its end";
+             " bytes past its end";
   return {};
 }
 

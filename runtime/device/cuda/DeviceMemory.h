@@ -37,7 +37,7 @@ public:
   void fetch() const; // copies GPU memory to the host
   std::string deviceBytes() const;
   // Returns where a kernel wrote outside of the range: "`Q`: wrote 8 bytes
-  // behind its end". Returns an empty string if it did not.
+  // past its end". Returns an empty string if it did not.
   std::string damage() const;
 
 private:

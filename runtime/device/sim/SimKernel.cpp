@@ -186,7 +186,7 @@ private:
       return;
     if (pointer.bytes == Pointer::unknown) {
       if (auto mapping = mappingOf(pointer.address)) {
-        mapping->name = "the memory that " + name + " lies in";
+        mapping->name = "the memory that contains " + name;
         ranges.push_back(std::move(*mapping));
       }
       return;

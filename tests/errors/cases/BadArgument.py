@@ -116,7 +116,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | HINT: one of '.ca' '.cg' '.cv'
 
 # -----
-# empty-range - an arange whose end lies before its start
+# empty-range - an arange whose end is before its start
 # Why: tl.arange(start, end) counts upwards and holds at least one number.
 # Fix: Write `tl.arange(0, BLOCK)`.
 

@@ -19,7 +19,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at + n / 2, a)
 
 # expect:
-# | kernel.py:10:14: error: `+` needs an integer beside a pointer, got fp32 [BadPointer]
+# | kernel.py:10:14: error: `+` needs an integer with a pointer, got fp32 [BadPointer]
 # |       tl.store(out + at + n / 2, a)
 # |                ^~~~~~~~~~~~~~~~
 # | HINT: a pointer moves by whole elements; `/` always gives a float: divide with //, or write (n / 2).to(tl.int32)

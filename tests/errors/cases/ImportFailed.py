@@ -80,7 +80,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 
 # -----
 # import-not-found - importing from a file that does not exist
-# Why: Kernel files are looked up beside the file that imports them.
+# Why: Kernel files are looked up in the folder of the file that imports them.
 # Fix: Check the name of the file.
 
 import triton
@@ -100,4 +100,4 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | kernel.py:4:25: error: no kernel file for `.activation` [ImportFailed]
 # |   from .activation import relu
 # |                           ^~~~
-# | HINT: imports are looked up beside the file that imports: no regular file `activation.py` there
+# | HINT: imports are looked up in the folder of the file that imports: no regular file `activation.py` there

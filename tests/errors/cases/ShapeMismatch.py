@@ -120,7 +120,7 @@ def product(a, b, out, M: tl.constexpr, N: tl.constexpr):
 # | kernel.py:12:49: error: shapes [32, 64] and [32] do not broadcast: dimension 1 is 64 and 32 [ShapeMismatch]
 # |       tl.store(out + i[:, None] * N + j[None, :], p - m)
 # |                                                   ^~~~~
-# | HINT: missing dimensions are added in front; add one behind with x[:, None]
+# | HINT: missing dimensions are added in front; add one at the end with x[:, None]
 
 # -----
 # reshape-size - a reshape that changes the number of elements

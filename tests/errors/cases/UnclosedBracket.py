@@ -4,7 +4,7 @@
 
 # -----
 # unclosed-bracket - a bracket that is never closed
-# Why: The statement goes on to the end of the file in search of the bracket.
+# Why: The statement continues to the end of the file in search of the bracket.
 # Fix: Close the bracket: `tl.store(out + at, a)`.
 
 import triton

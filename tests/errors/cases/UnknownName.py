@@ -111,7 +111,7 @@ def fill(out, BLOCK: tl.constexpr):
 # | kernel.py:8:10: error: `arange` is not defined [UnknownName]
 # |       at = arange(0, BLOCK)
 # |            ^~~~~~
-# | HINT: functions and types of the language stand in its module: write tl.arange
+# | HINT: functions and types of the language belong to its module: write tl.arange
 
 # -----
 # python-sorted - a function of Python that kernels do not have

@@ -118,7 +118,7 @@ TEST(PackFile, AnEntryEndsWhereTheArtifactsEnd) {
                                .update(std::string_view(bytes).substr(end))
                                .finish();
   std::memcpy(bytes.data() + 40, sum.data(), sum.size());
-  expectHas(failureOf(bytes), "an entry lies outside of the file");
+  expectHas(failureOf(bytes), "an entry is outside of the file");
 }
 
 TEST(PackFile, AnotherVersionIsReported) {

@@ -105,7 +105,7 @@ TEST(Vocabulary, WhatContradictsItselfIsRefused) {
   names(refusal(good, "a b\nab"), "m.txt:2: a merge is two tokens");
   names(refusal(good, "a b c"), "m.txt:1: a merge is two tokens");
   names(refusal(good, "b c"), "m.txt:1: 'bc' is not a token");
-  names(refusal(good, "a \xe4\xb8\xad"), "stands for no byte");
+  names(refusal(good, "a \xe4\xb8\xad"), "represents no byte");
   names(refusal(good, "a b\na b"), "two merges");
 }
 
