@@ -55,6 +55,10 @@ bool isFloatElement(std::string_view element) {
   return info && info->isFloat;
 }
 
+bool isSignedElement(std::string_view element) {
+  return element.starts_with("i") && element != "i1";
+}
+
 const char *argKindName(ArgKind kind) {
   static const char *const names[] = {"pointer", "int", "float", "constexpr"};
   return names[int(kind)];
@@ -197,17 +201,19 @@ static Argument specializeDeclared(const KernelParameter &parameter,
   const std::optional<Int> number = value.asInt();
   if (number && !isFloat) {
     // The key of a launch tells numbers outside of the range from others. An
-    // unsigned type takes negative numbers modulo its size, as in Triton.
+    // unsigned type takes negative numbers modulo its size, as in Triton, where
+    // i1 is unsigned.
     const Int size = Int(1) << elementBits(element);
     const Int least = -size / 2;
-    const Int most = (element.starts_with("i") ? size / 2 : size) - 1;
+    const Int most = (isSignedElement(element) ? size / 2 : size) - 1;
     if (*number < least || *number > most)
       refuse(
           "pass a number from " + printInt(least) + " to " + printInt(most) +
           ", or annotate the parameter with " +
           (elementBits(element) < 64 ? "tl.int64" : "tl.int64 or tl.uint64"));
   }
-  result.divisible = number && !isFloat && !parameter.doNotSpecialize &&
+  result.divisible = number && !isFloat && element != "i1" &&
+                     !parameter.doNotSpecialize &&
                      !parameter.doNotSpecializeAlignment && *number % 16 == 0;
   return classArgument(parameter, result);
 }
@@ -254,6 +260,7 @@ std::vector<Argument> specialize(const Signature &signature,
 
 std::string declaredElement(std::string_view annotation) {
   static constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"int1", "i1"},       {"uint1", "i1"},     {"u1", "i1"},
       {"int8", "i8"},       {"int16", "i16"},    {"int32", "i32"},
       {"int64", "i64"},     {"uint8", "u8"},     {"uint16", "u16"},
       {"uint32", "u32"},    {"uint64", "u64"},   {"float16", "fp16"},

@@ -33,6 +33,8 @@ const std::vector<std::string> &elementTypeNames();
 // Returns the bits of an element type, 1 for i1; 0 for an unknown name.
 unsigned elementBits(std::string_view element);
 bool isFloatElement(std::string_view element);
+// True for i8, i16, i32 and i64; i1 is unsigned, as in Triton.
+bool isSignedElement(std::string_view element);
 
 enum class ArgKind { Pointer, Int, Float, Constexpr };
 const char *argKindName(ArgKind kind); // "pointer", "int", ...

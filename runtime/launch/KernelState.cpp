@@ -84,7 +84,8 @@ void Kernel::State::takeParameters() {
       continue;
     const uint64_t all = ~uint64_t{0} >> (64 - language::elementBits(type));
     declaredRanges.push_back(
-        {i, -int64_t(all >> 1) - 1, type.starts_with("i") ? all >> 1 : all});
+        {i, -int64_t(all >> 1) - 1,
+         language::isSignedElement(type) ? all >> 1 : all});
   }
 }
 

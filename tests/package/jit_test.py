@@ -367,6 +367,25 @@ class TestDeclaredTypes:
                                                     f".*pass a number from {least} to {most}, or annotate"):
                     kernel[(1,)](out, other)
 
+    @pytest.mark.parametrize("annotation", ["tl.int1", "\"i1\"", "\"tl.int1\"", "\"u1\""])
+    def test_numbers_declared_as_int1(self, annotation, tmp_path):
+        path = tmp_path / "truth.py"
+        text = (f"import tessera\nimport tessera.language as tl\n\n\n@tessera.jit\ndef truth(OUT, n: {annotation}):\n"
+                "    tl.static_assert(n.dtype == tl.int1)\n    tl.store(OUT, n.to(tl.int64) + 10)\n"
+                "    if n:\n        tl.store(OUT + 1, tl.where(n, 3, 4).to(tl.int64))\n")
+        path.write_text(text)
+        scope = {"__name__": "truth"}
+        exec(compile(text, str(path), "exec"), scope)
+        kernel = scope["truth"]
+        for number in (True, False, 1, 0, -1):
+            out = torch.zeros(2, dtype=torch.int64)
+            kernel[(1,)](out, number)
+            assert out.tolist() == ([11, 3] if number else [10, 0])
+            for other in (2, -2, 16, 17, 1 << 40, (1 << 64) - 16):
+                with pytest.raises(Exception, match=f"argument `n` is {other}, and the parameter is annotated with i1\n"
+                                                    ".*pass a number from -1 to 1, or annotate"):
+                    kernel[(1,)](out, other)
+
     def test_other_numbers_are_refused(self):
         out = torch.zeros(9, dtype=torch.float64)
         with pytest.raises(Exception, match="argument `wide` is 0.5, and the parameter is annotated with i64\n.*pass an integer"):

@@ -847,6 +847,8 @@ TEST(Value, TruthIsPythons) {
 TEST(Signature, AnnotationsDeclareTypesOfNumbers) {
   EXPECT_EQ(declaredElement("int64"), "i64");
   EXPECT_EQ(declaredElement("u8"), "u8");
+  for (const char *truth : {"int1", "uint1", "i1", "u1"})
+    EXPECT_EQ(declaredElement(truth), "i1") << truth;
   EXPECT_EQ(declaredElement("bfloat16"), "bf16");
   for (const char *other : {"", "int", "float", "bool", "constexpr", "tensor"})
     EXPECT_EQ(declaredElement(other), "") << other;
@@ -875,11 +877,13 @@ TEST(Signature, ClassesAreTritons) {
   EXPECT_EQ(of(unaligned, PointerValue{"fp32", 64}), "*fp32");
   EXPECT_EQ(of(plain, PointerValue{"bf16", 64}), "*bf16:16");
   EXPECT_EQ(of(plain, PointerValue{"bf16", 8}), "*bf16");
-  KernelParameter wide = plain, small = plain, real = plain, half = plain;
+  KernelParameter wide = plain, small = plain, real = plain, half = plain,
+                  truth = plain;
   wide.declared = "i64";
   small.declared = "u8";
   real.declared = "fp64";
   half.declared = "fp16";
+  truth.declared = "i1";
   EXPECT_EQ(of(wide, Value(1)), "i64");
   EXPECT_EQ(of(wide, Value(32)), "i64:16");
   EXPECT_EQ(of(wide, Value(8)), "i64");
@@ -888,6 +892,12 @@ TEST(Signature, ClassesAreTritons) {
   EXPECT_EQ(of(wide, Value(true)), "i64");
   EXPECT_EQ(of(wide, Value()), "=None");
   EXPECT_EQ(of(small, Value(17)), "u8");
+  for (int number : {-1, 0, 1})
+    EXPECT_EQ(of(truth, Value(number)), "i1") << number;
+  EXPECT_EQ(of(truth, Value(true)), "i1");
+  EXPECT_THROW(of(truth, Value(2)), Error);
+  EXPECT_THROW(of(truth, Value(-2)), Error);
+  EXPECT_THROW(of(truth, Value(0.5)), Error);
   EXPECT_EQ(of(real, Value(0.5)), "fp64");
   EXPECT_THROW(of(real, Value(16)), Error);
   EXPECT_THROW(of(wide, Value(0.5)), Error);
