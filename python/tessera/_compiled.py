@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from tessera._launcher import as_grid
+
 # The vector registers of AVX-512. Programs that compute an occupancy divide by the number of registers.
 CPU_REGISTERS = 32
 
@@ -38,8 +40,8 @@ class CompiledKernel:
     the arguments that it was first launched or warmed up with."""
 
     def __init__(self, jit: Any, number: int, tensors: list[torch.Tensor], scalars: list[Any],
-                 options: dict[str, Any]) -> None:
-        self.jit, self.number, self.options = jit, number, options
+                 options: dict[str, Any], launch: Callable[..., None]) -> None:
+        self.jit, self.number, self.options, self._launch = jit, number, options, launch
         self.name = jit.__name__
         # They live as long as the kernel: the caller's tensors must not.
         self.arguments = [stand_in(tensor) for tensor in tensors], scalars
@@ -87,8 +89,19 @@ class CompiledKernel:
         """Triton loads the code here; here it is loaded already."""
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        """Launches with all arguments of the kernel in order, constexprs too."""
-        return functools.partial(self.jit.run, grid=grid, **self.options)
+        """Launches this code with all arguments of the kernel in order, keyword-only ones, too. As in Triton the values
+        of constexprs have no effect, and those after the other arguments may be left out."""
+        names, constexprs = self.jit.arg_names, self.jit.constexprs
+        places = [place for place, name in enumerate(names) if name not in constexprs]
+
+        def runner(*args: Any) -> None:
+            if not (places[-1] if places else -1) < len(args) <= len(names):
+                raise TypeError(f"kernel `{self.name}`: its compiled code takes {len(names)} arguments in order, got {len(args)}\n"
+                                f"HINT: pass {', '.join(names)}")
+            size = as_grid(grid, self.name, dict(zip(names, args)))
+            self._launch(*(args[place] for place in places), *size, *(1,) * (3 - len(size)))
+
+        return runner
 
     def __repr__(self) -> str:
         return f"CompiledKernel({self.name})"

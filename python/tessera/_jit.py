@@ -222,12 +222,12 @@ class JITFunction(Launchable):
         constexprs = FUNCTION.sub(lambda place: names[int(place[1])], ", ".join(found.constexprs))
         number = torch.ops.tessera_internal.jit_kernel.default(
             path, source, self.__name__, found.order.lower(), constexprs, options)
-        compiled = CompiledKernel(
+        launch = make_run(self.__name__, number, count, found.names, found.places, found.order)
+        return launch, CompiledKernel(
             self, number, [value for value, letter in zip(found.values, found.order) if letter == "t"],
             [plain(value) for value, letter in zip(found.values, found.order) if letter in "sbSB"],
             {name: value for name, value in zip(self.options, taken)
-             if value is not None and name not in self.arg_names})
-        return make_run(self.__name__, number, count, found.names, found.places, found.order), compiled
+             if value is not None and name not in self.arg_names}, launch)
 
 
 def jit(fn: Callable[..., Any] | None = None, *, version: Any = None, repr: Any = None, launch_metadata: Any = None,

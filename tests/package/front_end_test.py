@@ -543,6 +543,26 @@ class TestWarmup:
         compiled[(1, 1, 1)](x, 7, 2)
         assert x.tolist() == [7.125, 7.125]
 
+    def test_the_compiled_kernel_takes_arguments_by_position(self):
+        @tessera.jit
+        def store(X, *, B: tl.constexpr, n: tl.int32, C: tl.constexpr = 3):
+            tl.store(X + tl.arange(0, B), n * C)
+
+        x = torch.zeros(4)
+        compiled = store.warmup(x, B=2, n=5, grid=(1,))
+        before = compilations()
+        for arguments in ((2, 7), (2, 7, 3), (4, 7, 5)):  # the code has B=2 and C=3
+            x.zero_()
+            compiled[(1, 1, 1)](x, *arguments)
+            assert x.tolist() == [21, 21, 0, 0]
+        compiled[lambda meta: (meta["n"] - 7,)](x, 2, 8)
+        assert (x.tolist(), compilations()) == ([24, 24, 0, 0], before)
+        for arguments in ((x,), (x, 2), (x, 2, 7, 3, 1)):
+            with pytest.raises(TypeError, match=f"takes 4 arguments in order, got {len(arguments)}\nHINT: pass X, B, n, C"):
+                compiled[(1,)](*arguments)
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            compiled[(1,)](x, B=2, n=7)
+
     def test_of_decorated_kernels(self):
         @tessera.autotune([tessera.Config({"B": 16}), tessera.Config({"B": 32})], key=["n"],
                           do_bench=lambda call, quantiles: self.fail("timed"))
