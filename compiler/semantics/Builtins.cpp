@@ -199,8 +199,7 @@ Tensor BuiltinCall::tensor(size_t index) const {
          what(index) + " must be a number or a block, got " + value.describe(),
          value.isNone()         ? "do this only `if` it `is not None`"
          : value.blockPointer() ? "load it first: tl.load(" + text(index) + ")"
-         : value.aggregate()
-             ? "name a field of the aggregate: " + operandText(index) + ".field"
+         : value.aggregate()    ? fieldHint(value, operandText(index))
          : value.tupleValues()
              ? "index the tuple: " + operandText(index) + "[0]"
              : "");
@@ -225,7 +224,7 @@ Tensor BuiltinCall::pointer(size_t index) const {
     fail(index, DiagnosticId::BadPointer,
          what(index) + " must be a pointer, got " + values[index].describe(),
          values[index].aggregate()
-             ? "name a field of the aggregate: " + operandText(index) + ".field"
+             ? fieldHint(values[index], operandText(index))
          : values[index].tupleValues()
              ? "a tuple is not a pointer: is a comma too much where it is made?"
          : values[index].isNone()

@@ -21,7 +21,9 @@ std::vector<Argument> Lowering::arguments(const language::Call &expr) {
     if (!spread.tupleValues())
       fail(DiagnosticId::BadUnpacking, argument->range,
            "only a tuple can be spread with *, got " + spread.describe(),
-           "write the arguments out");
+           spread.aggregate()
+               ? fieldsHint(spread, quoteOperand(starred->value->range))
+               : "write the arguments out");
     for (const Value &item : *spread.tupleValues())
       result.push_back({"", item, argument->range});
   }

@@ -17,10 +17,12 @@ void Lowering::checkField(const language::FunctionDef &type,
          "annotate the field with tl.tensor");
   const auto *annotation =
       field.annotation ? field.annotation->as<language::Attribute>() : nullptr;
-  if (annotation && annotation->attribute == "tensor" && value.constant())
+  if (annotation && annotation->attribute == "tensor" && !value.tensor())
     fail(DiagnosticId::BadArgument, range,
          name + " is a tl.tensor, but the value is " + value.describe(),
-         "annotate the field with tl.constexpr, or pass tl.to_tensor(...)");
+         value.constant()
+             ? "annotate the field with tl.constexpr, or pass tl.to_tensor(...)"
+             : "annotate the field with the class of its value");
 }
 
 // Runs `__init__`, whose assignments to `self.x` set the variables "self.x".
@@ -87,7 +89,7 @@ Value Lowering::replaceFields(std::vector<Argument> given,
          "@triton.aggregate" +
              (given.empty() ? "" : ", got " + given[0].value.describe()),
          "write tl.aggregate_replace(value, field=...)");
-  const std::vector<Value> old = *given[0].value.tupleValues();
+  const std::vector<Value> old = *given[0].value.members();
   const SourceRange place = given[0].range;
   given.erase(given.begin());
   for (const Argument &change : given)

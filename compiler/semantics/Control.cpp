@@ -42,7 +42,8 @@ Lowering::Condition Lowering::condition(const language::Expr &test,
   if (!tensor)
     fail(DiagnosticId::BadCondition, test.range,
          "`" + std::string(statement) + "` cannot test " + value.describe(),
-         "test for a missing argument with `is None`");
+         value.aggregate() ? fieldHint(value, quoteOperand(test.range))
+                           : "test for a missing argument with `is None`");
   Tensor scalar = *tensor;
   if (elements && scalar.type.isBlock())
     return {std::nullopt, emit.truth(scalar)};
@@ -270,6 +271,8 @@ Value Lowering::conditional(const language::IfExp &expr) {
 }
 
 static std::string forHint(const Value &iterable, const std::string &text) {
+  if (iterable.aggregate())
+    return fieldsHint(iterable, text);
   if (auto *tensor = iterable.tensor(); tensor && tensor->type.isBlock())
     return "a block is computed as a whole: write tl.sum(" + text +
            ", axis=0) and the like";

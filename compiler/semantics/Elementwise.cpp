@@ -35,7 +35,7 @@ Value Lowering::callOnElements(const Value &function,
 Value Lowering::spread(const Value &value) {
   if (!elements)
     return value;
-  if (auto *values = value.tupleValues()) {
+  if (auto *values = value.members()) {
     std::vector<Value> items;
     for (const Value &item : *values)
       items.push_back(spread(item));

@@ -70,7 +70,7 @@ Tensor Emitter::number(const Const &value, DType dtype) {
 
 static std::string valueHint(const Value &value) {
   if (value.aggregate())
-    return "name a field of the aggregate: value.field";
+    return fieldHint(value, "value");
   if (value.tupleValues())
     return "index a tuple to get one of its values: t[0]";
   if (auto *constant = value.constant(); constant && constant->isString())

@@ -162,13 +162,19 @@ Value Emitter::tuple(std::vector<Value> values) const {
   return result;
 }
 
-Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
-  auto *left = a.tupleValues(), *right = b.tupleValues();
+// Rejects an operator with an aggregate on one side.
+void Emitter::checkNoAggregate(std::string_view op, const Value &a,
+                               const Value &b) const {
   if (a.aggregate() || b.aggregate())
     fail(DiagnosticId::BadOperand,
-         quoted(spelling(op)) + " is not defined between " + a.describe() +
-             " and " + b.describe(),
-         "name a field of the aggregate: value.field");
+         quoted(op) + " is not defined between " + a.describe() + " and " +
+             b.describe(),
+         a.aggregate() ? fieldHint(a, quoteLeft())
+                       : fieldHint(b, quoteRight()));
+}
+
+Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
+  auto *left = a.tupleValues(), *right = b.tupleValues();
   if (op == BinaryOp::Add && left && right) {
     checkTupleSize(a.size() + b.size());
     std::vector<Value> values = *left;
@@ -202,6 +208,7 @@ static std::string inHint(const Const &value) {
 }
 
 Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
+  checkNoAggregate(spelling(op), a, b);
   if (a.tupleValues() || b.tupleValues())
     return onTuples(op, a, b);
   if (a.isNone() || b.isNone())
@@ -243,6 +250,10 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
       fail(DiagnosticId::ConstantArithmetic, folded.why);
     return folded.value;
   }
+  if (a.aggregate())
+    fail(DiagnosticId::BadOperand,
+         quoted(spelling(op)) + " is not defined for " + a.describe(),
+         fieldHint(a, quoteLeft()));
   auto *values = a.tupleValues();
   if (op == UnaryOp::Not && values)
     return Value::boolean(values->empty());
@@ -279,6 +290,7 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
 }
 
 Value Emitter::compare(CompareOp op, const Value &a, const Value &b) {
+  checkNoAggregate(spelling(op), a, b);
   if (a.constant() && b.constant()) {
     Folded folded = foldCompare(op, *a.constant(), *b.constant());
     if (!folded.why.empty())

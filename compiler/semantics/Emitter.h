@@ -144,6 +144,8 @@ private:
   Tensor addOffset(Tensor pointer, Tensor offset);
   Tensor divide(BinaryOp op, const Value &a, const Value &b);
   Tensor bits(BinaryOp op, const Value &a, const Value &b);
+  void checkNoAggregate(std::string_view op, const Value &a,
+                        const Value &b) const;
   Value onTuples(BinaryOp op, const Value &a, const Value &b);
   Tensor floatCast(Tensor value, Element to, bool towardZero);
   Tensor addressCast(Tensor value, Element to);

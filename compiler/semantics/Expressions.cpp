@@ -51,7 +51,10 @@ Value Lowering::evaluateHere(const language::Expr &expr) {
         auto *items = inner.tupleValues();
         if (!items)
           fail(DiagnosticId::BadUnpacking, element->range,
-               "only a tuple can be spread with *, got " + inner.describe());
+               "only a tuple can be spread with *, got " + inner.describe(),
+               inner.aggregate()
+                   ? fieldsHint(inner, quoteOperand(starred->value->range))
+                   : "");
         emit.checkTupleSize(values.size() + items->size());
         values.insert(values.end(), items->begin(), items->end());
         continue;
@@ -126,7 +129,8 @@ Value Lowering::compareTwo(language::CompareOp op, const Value &a,
     if (!items || !key || b.isDynamic())
       fail(DiagnosticId::NotSupported, emit.site.range,
            "`in` is only supported between compile-time values and tuples or "
-           "dicts");
+           "dicts",
+           b.aggregate() ? fieldHint(b, quoteRight()) : "");
     bool found = false;
     for (const Value &item : *items)
       found |= item.constant() && item.constant()->equals(*key);
@@ -184,13 +188,25 @@ Value Lowering::compare(const language::Compare &expr) {
 }
 
 // Lowers `and` and `or`. Compile-time operands short-circuit or are dropped;
-// the others are combined at run time.
+// the others are combined at run time. A single aggregate is the result.
 Value Lowering::boolOp(const language::BoolOp &expr) {
   bool isAnd = expr.op == language::BoolOpKind::And;
   std::optional<Tensor> combined;
-  Value last;
+  Value last, object; // an aggregate
   for (const language::ExprPtr &operand : expr.values) {
     last = evaluate(*operand);
+    const Value before = combined ? Value(*combined) : object;
+    if (last.aggregate() ? !before.isNone()
+                         : before.aggregate() && last.tensor())
+      fail(DiagnosticId::BadOperand, operand->range,
+           quoted(spelling(expr.op)) + " is not defined between " +
+               before.describe() + " and " + last.describe(),
+           last.aggregate() ? fieldHint(last, quoteOperand(operand->range))
+                            : fieldHint(before, "value"));
+    if (last.aggregate()) {
+      object = last;
+      continue;
+    }
     if (auto *tensor = last.tensor()) {
       At at(*this, operand->range);
       Tensor side =
@@ -204,7 +220,7 @@ Value Lowering::boolOp(const language::BoolOp &expr) {
     if (truth != isAnd)
       return last;
   }
-  return combined ? Value(*combined) : last;
+  return object.aggregate() ? object : combined ? Value(*combined) : last;
 }
 
 Value Lowering::joined(const language::JoinedStr &expr) {
@@ -243,7 +259,9 @@ Value Lowering::comprehension(const language::Comprehension &expr) {
   if (!items)
     fail(DiagnosticId::BadLoop, clause.iterable->range,
          "a comprehension runs over a tuple, got " + iterable.describe(),
-         "write a loop over tl.static_range");
+         iterable.aggregate()
+             ? fieldsHint(iterable, quoteOperand(clause.iterable->range))
+             : "write a loop over tl.static_range");
   Scope outside = frame().scope;
   std::vector<Value> result;
   for (const Value &item : std::vector<Value>(*items)) {
@@ -260,7 +278,6 @@ Value Lowering::comprehension(const language::Comprehension &expr) {
 
 Value Lowering::indexTuple(const Value &tuple, const language::Expr &index) {
   const std::vector<Value> values = *tuple.tupleValues();
-  const char *kind = tuple.aggregate() ? "an aggregate" : "a tuple";
   auto bound = [&](const language::ExprPtr &expr, int64_t fallback) {
     if (!expr)
       return fallback;
@@ -268,7 +285,7 @@ Value Lowering::indexTuple(const Value &tuple, const language::Expr &index) {
     auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
     if (!number)
       fail(DiagnosticId::NotConstexpr, expr->range,
-           kind + std::string(" is indexed with compile-time integers, got ") +
+           "a tuple is indexed with compile-time integers, got " +
                value.describe());
     return int64_t(*number);
   };
@@ -289,7 +306,7 @@ Value Lowering::indexTuple(const Value &tuple, const language::Expr &index) {
   auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
   if (!number)
     fail(DiagnosticId::NotConstexpr, index.range,
-         kind + std::string(" is indexed with compile-time integers, got ") +
+         "a tuple is indexed with compile-time integers, got " +
              value.describe());
   if (*number < -size || *number >= size)
     fail(DiagnosticId::BadArgument, index.range,
@@ -324,7 +341,8 @@ Value Lowering::subscript(const language::Subscript &expr) {
          value.as<FunctionRef>()
              ? "a kernel calls functions with parentheses: " +
                    quote(expr.value->range) + "(...)"
-             : "blocks and tuples can be indexed");
+         : value.aggregate() ? fieldHint(value, quoteOperand(expr.value->range))
+                             : "blocks and tuples can be indexed");
   std::vector<const language::Expr *> items{expr.index.get()};
   if (auto *tuple = expr.index->as<language::TupleExpr>())
     items = pointers(tuple->elements);

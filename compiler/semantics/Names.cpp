@@ -476,7 +476,7 @@ Value Lowering::attribute(const Value &value, const language::Attribute &expr) {
   if (auto *fields = value.tupleFields())
     for (size_t i = 0; i < fields->parameters.size(); ++i)
       if (fields->parameters[i].name == name)
-        return (*value.tupleValues())[i];
+        return (*value.members())[i];
   if (auto *fields = value.tupleFields())
     if (auto *method = fields->method(name))
       return FunctionRef{method, std::make_shared<Value>(value)};

@@ -43,7 +43,7 @@ Lowering::Outcome Lowering::run(Rest rest) {
       // As in Triton, a returned number is a run-time value. The constexprs in
       // a returned tuple stay constexprs until they are assigned to names.
       Value value = result->value ? evaluate(*result->value) : Value::none();
-      if (!value.tupleValues())
+      if (!value.members())
         value = materialize(value);
       return {true, value, stmt.range};
     }
@@ -86,7 +86,7 @@ Value Lowering::materialize(const Value &value) {
     return value;
   if (auto *constant = value.constant(); constant && constant->isNumber())
     return emit.toTensor(value);
-  if (auto *values = value.tupleValues()) {
+  if (auto *values = value.members()) {
     const language::FunctionDef *fields = value.tupleFields();
     std::vector<Value> items;
     for (size_t i = 0; i < values->size(); ++i) {
@@ -135,8 +135,9 @@ void Lowering::assign(const language::Expr &target, Value value) {
     fail(DiagnosticId::BadUnpacking, target.range,
          "cannot unpack " + value.describe() + " into " +
              std::to_string(elements->size()) + " names",
-         value.tensor() ? "it is one value: give it one name"
-                        : "only tuples can be taken apart");
+         value.tensor()      ? "it is one value: give it one name"
+         : value.aggregate() ? fieldsHint(value, "value")
+                             : "only tuples can be taken apart");
   if (values->size() != elements->size())
     fail(DiagnosticId::BadUnpacking, target.range,
          "cannot unpack " + std::to_string(values->size()) + " values into " +

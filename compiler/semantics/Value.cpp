@@ -140,6 +140,18 @@ std::string Value::describe() const {
   return "a range";
 }
 
+std::string fieldHint(const Value &value, const std::string &text) {
+  return "name the field: " + text + "." +
+         value.aggregate()->parameters.front().name;
+}
+
+std::string fieldsHint(const Value &value, const std::string &text) {
+  std::string list;
+  for (const language::Parameter &field : value.aggregate()->parameters)
+    list += (list.empty() ? "" : ", ") + text + "." + field.name;
+  return "name the fields: " + list;
+}
+
 // Compares keys as Python's == does: 1 == 1.0 == True.
 static bool isSameKey(const Value &a, const Value &b) {
   if (auto *left = a.constant())
@@ -160,7 +172,7 @@ const Value *Dict::find(const Value &key) const {
 void flatten(const Value &value, std::vector<mlir::Value> &parts) {
   if (auto *tensor = value.tensor()) {
     parts.push_back(tensor->handle);
-  } else if (auto *values = value.tupleValues()) {
+  } else if (auto *values = value.members()) {
     for (const Value &item : *values)
       flatten(item, parts);
   } else if (auto *pointer = value.blockPointer()) {
@@ -180,7 +192,7 @@ Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
               size_t &next) {
   if (auto *tensor = like.tensor())
     return Tensor{parts[next++], tensor->type};
-  if (auto *values = like.tupleValues()) {
+  if (auto *values = like.members()) {
     std::vector<Value> items;
     for (const Value &item : *values)
       items.push_back(rebuild(item, parts, next));
@@ -205,10 +217,11 @@ Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
   return like;
 }
 
-// True if two tuples have the same field names, or neither has names.
+// True if two tuples have the same field names, or neither has names. Two
+// aggregates have the same class.
 static bool haveSameNames(const language::FunctionDef *a,
                           const language::FunctionDef *b) {
-  if (a == b || !a || !b)
+  if (a == b || !a || !b || a->isAggregate || b->isAggregate)
     return a == b;
   return std::equal(
       a->parameters.begin(), a->parameters.end(), b->parameters.begin(),
@@ -219,8 +232,8 @@ static bool haveSameNames(const language::FunctionDef *a,
 bool sameType(const Value &a, const Value &b) {
   if (a.tensor() || b.tensor())
     return a.tensor() && b.tensor() && a.tensor()->type == b.tensor()->type;
-  if (auto *left = a.tupleValues()) {
-    auto *right = b.tupleValues();
+  if (auto *left = a.members()) {
+    auto *right = b.members();
     if (!right || left->size() != right->size() ||
         !haveSameNames(a.tupleFields(), b.tupleFields()))
       return false;

@@ -108,10 +108,11 @@ struct Descriptor {
   bool roundsTf32 = false; // loads round float32 to TF32
 };
 
+// The values of a tuple, or of the fields of an aggregate.
 struct Tuple {
   std::vector<Value> values;
   size_t size = 0;                               // Value::size() of the whole
-  const language::FunctionDef *fields = nullptr; // of a NamedTuple
+  const language::FunctionDef *fields = nullptr; // the class, if it has one
 };
 
 /// A dict constant of a module. Its keys and values are compile-time values.
@@ -175,7 +176,12 @@ public:
   }
   const Const *constant() const { return as<Const>(); }
   const Tensor *tensor() const { return as<Tensor>(); }
+  /// The values of a tuple; null for an aggregate, which is not a tuple.
   const std::vector<Value> *tupleValues() const {
+    return aggregate() ? nullptr : members();
+  }
+  /// The values of a tuple, or of the fields of an aggregate; else null.
+  const std::vector<Value> *members() const {
     auto *held = as<std::shared_ptr<Tuple>>();
     return held ? &(*held)->values : nullptr;
   }
@@ -209,6 +215,11 @@ public:
 private:
   Data data;
 };
+
+/// A hint to name a field, or the fields, of an aggregate; `text` is the
+/// expression that has this value.
+std::string fieldHint(const Value &value, const std::string &text);
+std::string fieldsHint(const Value &value, const std::string &text);
 
 /// Appends the run-time parts of `value` in a fixed order.
 void flatten(const Value &value, std::vector<mlir::Value> &parts);

@@ -26,7 +26,8 @@ std::vector<Tensor> sources(BuiltinCall &call) {
                 call.what(0) +
                     " must be a block of numbers or a tuple of "
                     "them, got " +
-                    item.describe());
+                    item.describe(),
+                item.aggregate() ? fieldHint(item, call.operandText(0)) : "");
     result.push_back(*tensor);
   }
   if (result.empty())

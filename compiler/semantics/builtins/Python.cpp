@@ -60,7 +60,9 @@ Value emitLen(BuiltinCall &call) {
     return Value::integer(int64_t(constant->string().size()));
   call.fail(0, DiagnosticId::BadArgument,
             "len() needs a tuple, got " + call[0].describe(),
-            "the length of a block is " + call.operandText(0) + ".shape[0]");
+            call[0].aggregate() ? fieldHint(call[0], call.operandText(0))
+                                : "the length of a block is " +
+                                      call.operandText(0) + ".shape[0]");
 }
 
 template <bool isMax>
@@ -168,7 +170,8 @@ Value emitTuple(BuiltinCall &call) {
   if (!call[0].tupleValues())
     call.fail(0, DiagnosticId::BadArgument,
               "a tuple is made of a tuple or list, got " + call[0].describe(),
-              "write the values in parentheses: (a, b)");
+              call[0].aggregate() ? fieldsHint(call[0], call.operandText(0))
+                                  : "write the values in parentheses: (a, b)");
   return call[0];
 }
 

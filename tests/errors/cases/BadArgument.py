@@ -481,7 +481,7 @@ def rows(x, out, BLOCK: tl.constexpr):
 # | kernel.py:16:26: error: tl.sum: `input` must be a number or a block, got aggregate Pair [BadArgument]
 # |       tl.store(out, tl.sum(pair))
 # |                            ^~~~
-# | HINT: name a field of the aggregate: pair.field
+# | HINT: name the field: pair.offset
 
 # -----
 # replace-of-a-block - aggregate_replace of another value
@@ -514,3 +514,117 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       pair = tl.aggregate_replace(a, offset=a)
 # |              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # | HINT: write tl.aggregate_replace(value, field=...)
+
+# -----
+# length-of-an-aggregate - len() of the object of an aggregate
+# Why: An aggregate has fields and is not a tuple.
+# Fix: Write the number of fields.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    tl.store(out + at, mean.total * len(mean))
+
+# expect:
+# | kernel.py:16:41: error: len() needs a tuple, got aggregate Mean [BadArgument]
+# |       tl.store(out + at, mean.total * len(mean))
+# |                                           ^~~~
+# | HINT: name the field: mean.total
+
+# -----
+# tuple-of-an-aggregate - tl.tuple() of the object of an aggregate
+# Why: An aggregate has fields and is not a tuple.
+# Fix: Write the tuple: `(mean.total, mean.count)`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    parts = tl.tuple(mean)
+    tl.store(out + at, parts[0])
+
+# expect:
+# | kernel.py:16:22: error: a tuple is made of a tuple or list, got aggregate Mean [BadArgument]
+# |       parts = tl.tuple(mean)
+# |                        ^~~~
+# | HINT: name the fields: mean.total, mean.count
+
+# -----
+# reduction-of-an-aggregate - tl.reduce of the object of an aggregate
+# Why: A reduction takes a block or a tuple of blocks.
+# Fix: Write the tuple of the fields.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    tl.store(out, tl.reduce(mean, 0, tl.maximum))
+
+# expect:
+# | kernel.py:16:29: error: tl.reduce: `input` must be a block of numbers or a tuple of them, got aggregate Mean [BadArgument]
+# |       tl.store(out, tl.reduce(mean, 0, tl.maximum))
+# |                               ^~~~
+# | HINT: name the field: mean.total
+
+# -----
+# aggregate-as-a-field - the object of an aggregate for a field of tl.tensor
+# Why: A field holds a value of its annotation.
+# Fix: Annotate the field with `Mean`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    outer = Mean(mean, n)
+    tl.store(out + at, outer.total.total)
+
+# expect:
+# | kernel.py:16:13: error: field `total` of `Mean` is a tl.tensor, but the value is aggregate Mean [BadArgument]
+# |       outer = Mean(mean, n)
+# |               ^~~~~~~~~~~~~
+# | HINT: annotate the field with the class of its value

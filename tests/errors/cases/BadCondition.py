@@ -25,3 +25,32 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       if a < 0.0:
 # |          ^~~~~~~
 # | HINT: choose elementwise: tl.where(a < 0.0, ..., ...); or reduce a block first, as with tl.max
+
+# -----
+# if-aggregate - a test of the object of an aggregate
+# Why: An aggregate has no truth value.
+# Fix: Test a field, or write `mean is not None`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    if mean:
+        tl.store(out + at, mean.total)
+
+# expect:
+# | kernel.py:16:8: error: `if` cannot test aggregate Mean [BadCondition]
+# |       if mean:
+# |          ^~~~
+# | HINT: name the field: mean.total

@@ -121,3 +121,61 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       for k in range(0, n, 0):
 # |                ^~~~~~~~~~~~~~
 # | HINT: count up with 1 or more, down with a negative number
+
+# -----
+# loop-over-aggregate - a loop over the fields of an aggregate
+# Why: An aggregate has fields and is not a tuple.
+# Fix: Write the tuple: `for part in (mean.total, mean.count)`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    for part in mean:
+        tl.store(out + at, part)
+
+# expect:
+# | kernel.py:16:17: error: `for` needs range, tl.range, tl.static_range or a tuple, got aggregate Mean [BadLoop]
+# |       for part in mean:
+# |                   ^~~~
+# | HINT: name the fields: mean.total, mean.count
+
+# -----
+# comprehension-over-aggregate - a comprehension over the fields of an aggregate
+# Why: An aggregate has fields and is not a tuple.
+# Fix: Write the tuple: `for part in (mean.total, mean.count)`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    parts = [part * 2 for part in mean]
+    tl.store(out + at, parts[0])
+
+# expect:
+# | kernel.py:16:35: error: a comprehension runs over a tuple, got aggregate Mean [BadLoop]
+# |       parts = [part * 2 for part in mean]
+# |                                     ^~~~
+# | HINT: name the fields: mean.total, mean.count

@@ -26,8 +26,8 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 
 # -----
 # aggregates-joined - `+` between the objects of an aggregate
-# Why: An aggregate is not a tuple; it has no operators.
-# Fix: Add the fields, `Line(a.slope + b.slope, ...)`.
+# Why: The class does not define `__add__`.
+# Fix: Define it under `@triton.jit`, or add the fields.
 
 import triton
 import triton.language as tl
@@ -45,13 +45,13 @@ def rows(x, out, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     line = Line(tl.load(x + at), at)
     both = line + line
-    tl.store(out + at, both[0])
+    tl.store(out + at, both.slope)
 
 # expect:
 # | kernel.py:16:12: error: `+` is not defined between aggregate Line and aggregate Line [BadOperand]
 # |       both = line + line
 # |              ^~~~~~~~~~~
-# | HINT: name a field of the aggregate: value.field
+# | HINT: name the field: line.slope
 
 # -----
 # bitcast-width - reinterpreting bits of another width
@@ -237,3 +237,176 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       tl.store(out + at, a, mask=not a)
 # |                                  ^~~~~
 # | HINT: compare with 0: a == 0
+
+# -----
+# aggregate-indexed - indexing the object of an aggregate
+# Why: An aggregate has fields and is not a tuple.
+# Fix: Name the field, `mean.total`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    tl.store(out + at, mean[0])
+
+# expect:
+# | kernel.py:16:24: error: aggregate Mean cannot be indexed [BadOperand]
+# |       tl.store(out + at, mean[0])
+# |                          ^~~~~~~
+# | HINT: name the field: mean.total
+
+# -----
+# aggregates-compared - `==` between the objects of an aggregate
+# Why: The class does not define `__eq__`.
+# Fix: Compare the fields.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    same = mean == mean
+    tl.store(out + at, same)
+
+# expect:
+# | kernel.py:16:12: error: `==` is not defined between aggregate Mean and aggregate Mean [BadOperand]
+# |       same = mean == mean
+# |              ^~~~~~~~~~~~
+# | HINT: name the field: mean.total
+
+# -----
+# not-of-an-aggregate - `not` before the object of an aggregate
+# Why: An aggregate has no truth value.
+# Fix: Test a field.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    if not mean:
+        tl.store(out + at, mean.total)
+
+# expect:
+# | kernel.py:16:8: error: `not` is not defined for aggregate Mean [BadOperand]
+# |       if not mean:
+# |          ^~~~~~~~
+# | HINT: name the field: mean.total
+
+# -----
+# aggregate-and-number - `and` between the object of an aggregate and a number
+# Why: `and` takes truth values.
+# Fix: Test a field.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    if mean and n > 3:
+        tl.store(out + at, mean.total)
+
+# expect:
+# | kernel.py:16:17: error: `and` is not defined between aggregate Mean and int1 [BadOperand]
+# |       if mean and n > 3:
+# |                   ^~~~~
+# | HINT: name the field: value.total
+
+# -----
+# number-or-aggregate - `or` between a number and the object of an aggregate
+# Why: `or` takes truth values.
+# Fix: Test a field.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    if n > 3 or mean:
+        tl.store(out + at, mean.total)
+
+# expect:
+# | kernel.py:16:17: error: `or` is not defined between int1 and aggregate Mean [BadOperand]
+# |       if n > 3 or mean:
+# |                   ^~~~
+# | HINT: name the field: mean.total
+
+# -----
+# tuple-plus-aggregate - `+` between a tuple and the object of an aggregate
+# Why: An aggregate is not a tuple.
+# Fix: Write the fields, `(1, 2, mean.total)`.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    both = (1, 2) + mean
+    tl.store(out + at, both[2])
+
+# expect:
+# | kernel.py:16:12: error: `+` is not defined between a tuple of 2 and aggregate Mean [BadOperand]
+# |       both = (1, 2) + mean
+# |              ^~~~~~~~~~~~~
+# | HINT: name the field: mean.total

@@ -378,3 +378,32 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       tl.store(out + at, a * len(WIDTHS))
 # |                                  ^~~~~~
 # | HINT: write a list: [... for x in ...]
+
+# -----
+# in-an-aggregate - `in` the object of an aggregate
+# Why: An aggregate has fields and is not a tuple.
+# Fix: Compare with a field.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    if 3 in mean:
+        tl.store(out + at, mean.total)
+
+# expect:
+# | kernel.py:16:8: error: `in` is only supported between compile-time values and tuples or dicts [NotSupported]
+# |       if 3 in mean:
+# |          ^~~~~~~~~
+# | HINT: name the field: mean.total
