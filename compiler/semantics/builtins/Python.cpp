@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
 #include "compiler/semantics/Constants.h"
+#include "language/Tree.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera::semantics {
@@ -105,10 +107,28 @@ Value emitNextPowerOf2(BuiltinCall &call) {
 // Accepts a run-time value too and returns it unchanged, as in Triton.
 Value emitConstexpr(BuiltinCall &call) { return call[0]; }
 
+// True if a value is an object of an aggregate or of a class of NamedTuple. The
+// tuple of a launch has field names and no class.
+bool isObjectOf(const Value &value, const language::FunctionDef &type) {
+  const language::FunctionDef *own = value.tupleFields();
+  if (!own || own == &type || own->isAggregate || type.isAggregate ||
+      !own->name.empty())
+    return own == &type;
+  return std::ranges::equal(own->parameters, type.parameters, {},
+                            &language::Parameter::name,
+                            &language::Parameter::name);
+}
+
 // True if a value is an instance of a class, which has the name that kernels
-// use.
+// use, or of one of several classes.
 bool isOfClass(BuiltinCall &call, const Value &value, const Value &kind) {
   auto *constant = value.constant();
+  if (auto *several = kind.tupleValues())
+    return std::ranges::any_of(*several, [&](const Value &one) {
+      return isOfClass(call, value, one);
+    });
+  if (auto *type = kind.as<FunctionRef>(); type && type->def->isNamedTuple)
+    return isObjectOf(value, *type->def);
   if (auto *module = kind.as<ModuleRef>()) {
     if (module->path == "tl.tensor")
       return value.tensor() || value.blockPointer();
@@ -126,10 +146,12 @@ bool isOfClass(BuiltinCall &call, const Value &value, const Value &kind) {
     if (name == "python.bool")
       return constant && constant->isBool();
     if (name == "python.tuple" || name == "tuple")
-      return value.tupleValues() && !value.aggregate();
+      return value.tupleValues() != nullptr;
     // Compile-time values are Python numbers here; none is a tl.constexpr.
     if (name == "constexpr")
       return false;
+    if (name == "block_type")
+      return constant && constant->isType() && constant->type().isBlock();
     if (name == "pointer_type")
       return constant && constant->isType() &&
              constant->type().element.isPointer && !constant->type().isBlock();
@@ -137,17 +159,12 @@ bool isOfClass(BuiltinCall &call, const Value &value, const Value &kind) {
   call.fail(1, DiagnosticId::BadArgument,
             "isinstance() does not know " + kind.describe(),
             "ask for tl.tensor, tl.dtype, tl.tensor_descriptor, int, float, "
-            "bool or tuple; the type of elements is x.dtype");
+            "bool, tuple, an aggregate or a class of NamedTuple; the type of "
+            "elements is x.dtype");
 }
 
 Value emitIsInstance(BuiltinCall &call) {
-  std::vector<Value> kinds{call[1]};
-  if (auto *several = call[1].tupleValues())
-    kinds = *several;
-  bool found = false;
-  for (const Value &kind : kinds)
-    found |= isOfClass(call, call[0], kind);
-  return Value::boolean(found);
+  return Value::boolean(isOfClass(call, call[0], call[1]));
 }
 
 Value emitGetAttr(BuiltinCall &call) {

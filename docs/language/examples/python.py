@@ -84,7 +84,7 @@ def ex_triton_next_power_of_2(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 
 @triton.jit
 def ex_python_isinstance(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
-    """whether a value is a tl.tensor, tl.dtype, int, float, bool or tuple"""
+    """whether a value is a tl.tensor, tl.dtype, int, float, bool, tuple or of a class"""
     r = tl.arange(0, N)
     pair = (r, 2.0)
     if isinstance(r, tl.tensor) and isinstance(N, int):

@@ -628,3 +628,32 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       outer = Mean(mean, n)
 # |               ^~~~~~~~~~~~~
 # | HINT: annotate the field with the class of its value
+
+# -----
+# instance-of-a-function - isinstance() with a function
+# Why: isinstance() asks for a class.
+# Fix: Name a class.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+    count: tl.tensor
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at), n)
+    if isinstance(mean, tl.load):
+        tl.store(out + at, mean.total)
+
+# expect:
+# | kernel.py:16:25: error: isinstance() does not know function tl.load [BadArgument]
+# |       if isinstance(mean, tl.load):
+# |                           ^~~~~~~
+# | HINT: ask for tl.tensor, tl.dtype, tl.tensor_descriptor, int, float, bool, tuple, an aggregate or a class of NamedTuple; the type of elements is x.dtype

@@ -1,6 +1,8 @@
 # tests/triton/language_3_9/newer.py - names that Triton has since 3.9; language_test.py compares with its interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+from typing import NamedTuple
+
 import triton
 import triton.language as tl
 
@@ -10,6 +12,52 @@ class Line:
     slope: tl.tensor
     offset: tl.tensor
     STEPS: tl.constexpr
+
+
+@triton.aggregate
+class Point:
+    x: tl.tensor
+
+
+class Rows(NamedTuple):
+    first: tl.tensor
+    second: tl.tensor
+
+
+class Columns(NamedTuple):
+    first: tl.tensor
+    second: tl.tensor
+
+
+@triton.jit
+def value_of(x):
+    if isinstance(x, Line):
+        return x.slope * 2
+    elif isinstance(x, (Rows, Columns)):
+        return x.second * (3 if isinstance(x, Rows) else 5)
+    else:
+        return x
+
+
+@triton.jit
+def ex_isinstance(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """isinstance with aggregates, classes of NamedTuple, tl.tensor, tl.constexpr and tuples of classes"""
+    r = tl.arange(0, N)
+    x, y = tl.load(X + r), tl.load(Y + r)
+    line, rows, columns = Line(x, offset=y, STEPS=tl.constexpr(3)), Rows(x, y), Columns(y, x)
+    tl.store(OUT + r, value_of(line))
+    tl.store(OUT + N + r, value_of(rows))
+    tl.store(OUT + 2 * N + r, value_of(columns))
+    tl.store(OUT + 3 * N + r, value_of(x))
+    tl.store(IOUT, (1 if isinstance(line, Line) else 0) + (2 if isinstance(line, Point) else 0) + (4 if isinstance(rows, Rows) else 0))
+    tl.store(IOUT + 1, (1 if isinstance(rows, Columns) else 0) + (2 if isinstance(line, Rows) else 0) + (4 if isinstance(rows, Line) else 0))
+    tl.store(IOUT + 2, (1 if isinstance(x, Line) else 0) + (2 if isinstance(n, Rows) else 0) + (4 if isinstance(None, Line) else 0))
+    tl.store(IOUT + 3, (1 if isinstance(n, (Line, tl.tensor)) else 0) + (2 if isinstance(line, (tl.tensor, (Rows, Line))) else 0))
+    tl.store(IOUT + 4, (1 if isinstance(n, tl.constexpr) else 0) + (2 if isinstance(line, tl.tensor) else 0) + 8)
+    tl.store(IOUT + 5, (1 if isinstance(x.type, tl.block_type) else 0) + (2 if isinstance(n.type, tl.block_type) else 0))
+    if isinstance(line, Line) and isinstance(rows, Rows) and not isinstance(x, Line):
+        tl.store(IOUT + 6, 9)
+    tl.store(IOUT + 7, 1 if isinstance(line, Line) and n > 3 else 2)
 
 
 @triton.jit
