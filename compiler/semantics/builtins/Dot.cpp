@@ -42,13 +42,20 @@ Method methodOf(BuiltinCall &call) {
 }
 
 // Returns the dtype of the accumulator, which is also the result's. Without
-// `out_dtype` an accumulator of fp16 gives fp16.
+// `out_dtype` an accumulator of fp16 gives fp16. As in Triton 3.9, `out_dtype`
+// must be the type of `acc`. Without `acc` only operands of fp16 depend on it.
 DType accumulatorOf(BuiltinCall &call, DType operand) {
   constexpr Element kHalf{DType::Fp16, false};
   DType asked = DType::Fp32;
-  if (!call.isNone(6))
-    asked = call.element(6).dtype;
-  else if (!call.isNone(2) && call.tensor(2).type.element == kHalf)
+  if (!call.isNone(6)) {
+    const Element given = call.element(6);
+    asked = given.dtype;
+    if (!call.isNone(2) && call.tensor(2).type.element != given)
+      call.fail(6, DiagnosticId::TypeMismatch,
+                "tl.dot: `out_dtype` is " + toString(given) +
+                    ", and `acc` is " + toString(call.tensor(2).type),
+                "leave `out_dtype` out: the result has the type of `acc`");
+  } else if (!call.isNone(2) && call.tensor(2).type.element == kHalf)
     asked = DType::Fp16;
   if (operand == DType::Int8)
     return DType::Int32;
@@ -57,9 +64,11 @@ DType accumulatorOf(BuiltinCall &call, DType operand) {
               "take fp32 and convert with .to(tl.bfloat16)");
   if (operand == DType::Fp64)
     return DType::Fp64;
-  if (operand == DType::Fp16 && asked == DType::Fp16)
-    return DType::Fp16;
-  return DType::Fp32;
+  if (operand == DType::Fp16 && asked != DType::Fp16 && asked != DType::Fp32)
+    call.fail(6, DiagnosticId::BadArgument,
+              "tl.dot of fp16 cannot give " + std::string(nameOf(asked)),
+              "take fp32 and convert with .to(...)");
+  return operand == DType::Fp16 ? asked : DType::Fp32;
 }
 
 Tensor product(Emitter &emit, const Tensor &a, const Tensor &b,

@@ -657,3 +657,25 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       if isinstance(mean, tl.load):
 # |                           ^~~~~~~
 # | HINT: ask for tl.tensor, tl.dtype, tl.tensor_descriptor, int, float, bool, tuple, an aggregate or a class of NamedTuple; the type of elements is x.dtype
+
+# -----
+# dot-half-to-integer - float16 matrices with an integer out_dtype
+# Why: The product of float16 matrices is float16 or float32.
+# Fix: Convert the product: `tl.dot(p, q).to(tl.int32)`.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance product(a="*fp16:16", b="*fp16:16", out="*fp32:16", M=32)
+@triton.jit
+def product(a, b, out, M: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * M + tl.arange(0, M)[None, :]
+    p, q = tl.load(a + at), tl.load(b + at)
+    tl.store(out + at, tl.dot(p, q, out_dtype=tl.int32))
+
+# expect:
+# | kernel.py:10:37: error: tl.dot of fp16 cannot give int32 [BadArgument]
+# |       tl.store(out + at, tl.dot(p, q, out_dtype=tl.int32))
+# |                                       ^~~~~~~~~~~~~~~~~~
+# | HINT: take fp32 and convert with .to(...)

@@ -75,3 +75,49 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       both = tl.join(a, at)
 # |              ^~~~~~~~~~~~~~
 # | HINT: convert one with .to(tl.float32)
+
+# -----
+# dot-out-dtype - an out_dtype that is not the type of the accumulator
+# Why: The result has the type of the accumulator.
+# Fix: Leave out_dtype out.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance product(a="*bf16:16", b="*bf16:16", out="*fp32:16", M=32)
+@triton.jit
+def product(a, b, out, M: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * M + tl.arange(0, M)[None, :]
+    p, q = tl.load(a + at), tl.load(b + at)
+    acc = tl.zeros((M, M), tl.float32)
+    tl.store(out + at, tl.dot(p, q, acc, out_dtype=tl.float16))
+
+# expect:
+# | kernel.py:11:42: error: tl.dot: `out_dtype` is fp16, and `acc` is fp32[32, 32] [TypeMismatch]
+# |       tl.store(out + at, tl.dot(p, q, acc, out_dtype=tl.float16))
+# |                                            ^~~~~~~~~~~~~~~~~~~~
+# | HINT: leave `out_dtype` out: the result has the type of `acc`
+
+# -----
+# dot-out-dtype-of-integers - an out_dtype of float32 for an accumulator of int32
+# Why: The product of int8 matrices is int32.
+# Fix: Leave out_dtype out.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance product(a="*i8:16", b="*i8:16", out="*fp32:16", M=32)
+@triton.jit
+def product(a, b, out, M: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * M + tl.arange(0, M)[None, :]
+    p, q = tl.load(a + at), tl.load(b + at)
+    acc = tl.zeros((M, M), tl.int32)
+    tl.store(out + at, tl.dot(p, q, acc, out_dtype=tl.float32))
+
+# expect:
+# | kernel.py:11:42: error: tl.dot: `out_dtype` is fp32, and `acc` is int32[32, 32] [TypeMismatch]
+# |       tl.store(out + at, tl.dot(p, q, acc, out_dtype=tl.float32))
+# |                                            ^~~~~~~~~~~~~~~~~~~~
+# | HINT: leave `out_dtype` out: the result has the type of `acc`
