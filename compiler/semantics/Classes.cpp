@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
 
+#include <array>
+
 namespace tessera::semantics {
 
 // Checks a field of an aggregate against its annotation, as Triton does.
@@ -74,6 +76,37 @@ Value Lowering::makeFields(const language::FunctionDef &type,
     for (size_t i = 0; i < values.size(); ++i)
       checkField(type, type.parameters[i], values[i], range);
   return Value::namedTuple(type, std::move(values));
+}
+
+std::optional<Value> Lowering::classOperator(const std::string &name,
+                                             const Value &owner,
+                                             std::vector<Value> arguments) {
+  const language::FunctionDef *type = owner.aggregate();
+  const auto *function = type ? type->method("__" + name + "__") : nullptr;
+  if (!function)
+    return std::nullopt;
+  return call(FunctionRef{function, std::make_shared<Value>(owner)},
+              std::move(arguments), emit.site.range);
+}
+
+std::optional<Value> Lowering::classOperator(const std::string &name,
+                                             const std::string &reflected,
+                                             const Value &a, const Value &b) {
+  if (auto result = classOperator(name, a, {b}))
+    return result;
+  return classOperator(reflected, b, {a});
+}
+
+Value Lowering::binary(BinaryOp op, const Value &a, const Value &b) {
+  static constexpr std::array<const char *, 12> kNames{
+      "add", "sub",    "mul",    "truediv", "floordiv", "mod",
+      "pow", "lshift", "rshift", "and",     "or",       "xor"};
+  if (a.aggregate() || b.aggregate()) {
+    const std::string name = kNames.at(size_t(op));
+    if (auto result = classOperator(name, "r" + name, a, b))
+      return *result;
+  }
+  return emit.binary(op, a, b);
 }
 
 // tl.aggregate_replace(value, field=...): calls the class with all fields by

@@ -5,6 +5,7 @@
 #include "compiler/semantics/Lowering.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace tessera::semantics {
@@ -75,11 +76,16 @@ Value Lowering::evaluateHere(const language::Expr &expr) {
       fail(DiagnosticId::NotSupported, expr.range, "`@` is not supported",
            "write tl.dot(" + quote(node.left->range, "a") + ", " +
                quote(node.right->range, "b") + ")");
-    return emit.binary(node.op, left, right);
+    return binary(node.op, left, right);
   }
   case ExprKind::UnaryOp: {
     auto &node = expr.to<language::UnaryOpExpr>();
-    return emit.unary(node.op, evaluate(*node.operand));
+    const Value operand = evaluate(*node.operand);
+    static constexpr std::array<const char *, 4> kNames{"neg", "pos", "not",
+                                                        "invert"};
+    if (auto result = classOperator(kNames.at(size_t(node.op)), operand, {}))
+      return *result;
+    return emit.unary(node.op, operand);
   }
   case ExprKind::BoolOp:
     return boolOp(expr.to<language::BoolOp>());
@@ -136,6 +142,14 @@ Value Lowering::compareTwo(language::CompareOp op, const Value &a,
       found |= item.constant() && item.constant()->equals(*key);
     return Value::boolean(found == (op == Op::In));
   }
+  static constexpr std::array<const char *, 6> kNames{"eq", "ne", "lt",
+                                                      "le", "gt", "ge"};
+  static constexpr std::array<const char *, 6> kSwapped{"eq", "ne", "gt",
+                                                        "ge", "lt", "le"};
+  if (a.aggregate() || b.aggregate())
+    if (auto result =
+            classOperator(kNames.at(size_t(op)), kSwapped.at(size_t(op)), a, b))
+      return *result;
   return emit.compare(op, a, b);
 }
 
@@ -180,6 +194,11 @@ Value Lowering::compare(const language::Compare &expr) {
       return result;
     if (const Tensor *pair = result.tensor())
       combined = combined ? emit.logical(true, *combined, *pair) : *pair;
+    else if (!result.constant())
+      fail(DiagnosticId::BadOperand, expr.range,
+           "a chain of comparisons joins truth values, and one comparison "
+           "gives " +
+               result.describe());
     else if (!result.constant()->truth())
       return result;
     left = std::move(right);
@@ -334,6 +353,8 @@ Value Lowering::subscript(const language::Subscript &expr) {
     return indexTuple(value, *expr.index);
   if (auto *dict = value.dict())
     return indexDict(*dict, *expr.index);
+  if (auto *type = value.aggregate(); type && type->method("__getitem__"))
+    return *classOperator("getitem", value, {evaluate(*expr.index)});
   auto *tensor = value.tensor();
   if (!tensor)
     fail(DiagnosticId::BadOperand, expr.range,

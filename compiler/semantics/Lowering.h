@@ -231,6 +231,7 @@ private:
   Value evaluateHere(const language::Expr &expr);
   Value compare(const language::Compare &expr);
   Value compareTwo(language::CompareOp op, const Value &a, const Value &b);
+  Value binary(BinaryOp op, const Value &a, const Value &b);
   Value boolOp(const language::BoolOp &expr);
   Value subscript(const language::Subscript &expr);
   Value joined(const language::JoinedStr &expr);
@@ -272,6 +273,15 @@ private:
                   const language::Parameter &field, const Value &value,
                   const SourceRange &range);
   Value replaceFields(std::vector<Argument> given, const SourceRange &range);
+  /// Calls a function such as `__add__` of an aggregate; nullopt for another
+  /// value, and if the class does not have the function.
+  std::optional<Value> classOperator(const std::string &name,
+                                     const Value &owner,
+                                     std::vector<Value> arguments);
+  /// Calls `__add__` of `a`, else `__radd__` of `b`.
+  std::optional<Value> classOperator(const std::string &name,
+                                     const std::string &reflected,
+                                     const Value &a, const Value &b);
   void bindParameters(const language::FunctionDef &callee,
                       std::vector<Argument> given, Frame &frame);
 

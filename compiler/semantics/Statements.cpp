@@ -208,7 +208,7 @@ void Lowering::visit(const language::Stmt &stmt) {
       fail(DiagnosticId::NotSupported, stmt.range, "`@=` is not supported",
            "write tl.dot(" + quote(node.target->range, "a") + ", " +
                quote(node.value->range, "b") + ")");
-    assign(*node.target, materialize(emit.binary(node.op, left, right)));
+    assign(*node.target, materialize(binary(node.op, left, right)));
     return;
   }
   case StmtKind::AnnAssign:

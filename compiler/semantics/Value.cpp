@@ -141,15 +141,16 @@ std::string Value::describe() const {
 }
 
 std::string fieldHint(const Value &value, const std::string &text) {
-  return "name the field: " + text + "." +
-         value.aggregate()->parameters.front().name;
+  const auto &fields = value.aggregate()->parameters;
+  return fields.empty() ? "the class has no fields"
+                        : "name the field: " + text + "." + fields[0].name;
 }
 
 std::string fieldsHint(const Value &value, const std::string &text) {
   std::string list;
   for (const language::Parameter &field : value.aggregate()->parameters)
     list += (list.empty() ? "" : ", ") + text + "." + field.name;
-  return "name the fields: " + list;
+  return list.empty() ? "the class has no fields" : "name the fields: " + list;
 }
 
 // Compares keys as Python's == does: 1 == 1.0 == True.

@@ -41,6 +41,14 @@ def test_functions_of_a_named_tuple():
     assert torch.allclose(out, x * (x + 1) - 3 * x, atol=1e-6)
 
 
+def test_operators_that_a_class_defines():
+    x, out = random(N), torch.zeros(4 * N)
+    x[3] = 0
+    launch("k_dual", [x, out])
+    want = torch.cat([(2 - (x * x + 3 * x)) * x, -(2 * x + 3) * x + 2 - (x * x + 3 * x), (x < 0.5) + 2.0 * (x < 0.25), 1 + 2.0 * (x == 0)])
+    assert torch.allclose(out, want, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", (torch.float32, torch.int32, torch.float64, torch.int64))
 def test_atomic_load_and_store(dtype):
     """-0.0 and NaN with a payload keep their bits."""
