@@ -198,7 +198,8 @@ Value Lowering::compare(const language::Compare &expr) {
       fail(DiagnosticId::BadOperand, expr.range,
            "a chain of comparisons joins truth values, and one comparison "
            "gives " +
-               result.describe());
+               result.describe(),
+           "compare the fields of aggregates one by one");
     else if (!result.constant()->truth())
       return result;
     left = std::move(right);

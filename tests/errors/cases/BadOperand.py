@@ -410,3 +410,34 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # |       both = (1, 2) + mean
 # |              ^~~~~~~~~~~~~
 # | HINT: name the field: mean.total
+
+# -----
+# chain-without-truth - a chain of comparisons, one of which gives an aggregate
+# Why: A chain joins the truth values of its comparisons, and this class defines `<` otherwise.
+# Fix: Write the comparisons one by one.
+
+import triton
+import triton.language as tl
+
+
+@triton.aggregate
+class Mean:
+    total: tl.tensor
+
+    @triton.jit
+    def __lt__(self, other):
+        return Mean(tl.minimum(self.total, other))
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = Mean(tl.load(x + at))
+    tl.store(out + at, mean < 2.0 < 3.0)
+
+# expect:
+# | kernel.py:19:24: error: a chain of comparisons joins truth values, and one comparison gives aggregate Mean [BadOperand]
+# |       tl.store(out + at, mean < 2.0 < 3.0)
+# |                          ^~~~~~~~~~~~~~~~
+# | HINT: compare the fields of aggregates one by one
