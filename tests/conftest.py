@@ -41,11 +41,12 @@ def _defaults():
 
 for name, value in _defaults().items():
     os.environ.setdefault(name, str(value))
-# Tests that compare with one release of Triton must not get another.
+# Tests that compare with one release of Triton must not get another. Importing it here would be too early: tests set TRITON_INTERPRET first.
 if "TRITON_VERSION" in os.environ:
-    import triton
-    if not triton.__version__.startswith(os.environ["TRITON_VERSION"] + "."):
-        raise pytest.UsageError(f"Triton {triton.__version__} instead of {os.environ['TRITON_VERSION']}; run scripts/setup full")
+    text = pathlib.Path(importlib.util.find_spec("triton").origin).read_text()
+    version = re.search(r"""^__version__ = ['"]([^'"]*)""", text, re.M)[1]
+    if not version.startswith(os.environ["TRITON_VERSION"] + "."):
+        raise pytest.UsageError(f"Triton {version} instead of {os.environ['TRITON_VERSION']}; run scripts/setup full")
 # Tests write nothing into the checkout.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 sys.dont_write_bytecode = True
