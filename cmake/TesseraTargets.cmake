@@ -15,8 +15,8 @@
 # SEPARATE or in TESSERA_ALONE): names in anonymous namespaces are unique within a target, and none
 # of its sources has a using-directive for llvm.
 #
-# COLD: the target has no loop that takes time, so -O1, which compiles its sources in
-# two thirds of the time, is enough.
+# COLD: no loop of the target is hot, so -O1, which compiles its sources in two thirds
+# of the time, is enough.
 #
 # The objects of an EXPORTED library are also linked into libtessera.so, which
 # shows some of its symbols (library/libtessera.map.in).

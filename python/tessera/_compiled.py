@@ -92,14 +92,14 @@ class CompiledKernel:
         """Launches this code with all arguments of the kernel in order, keyword-only ones, too. As in Triton the values
         of constexprs have no effect, and those after the other arguments may be left out."""
         names, constexprs = self.jit.arg_names, self.jit.constexprs
-        places = [place for place, name in enumerate(names) if name not in constexprs]
+        positions = [position for position, name in enumerate(names) if name not in constexprs]
 
         def runner(*args: Any) -> None:
-            if not (places[-1] if places else -1) < len(args) <= len(names):
+            if not (positions[-1] if positions else -1) < len(args) <= len(names):
                 raise TypeError(f"kernel `{self.name}`: its compiled code takes {len(names)} arguments in order, got {len(args)}\n"
                                 f"HINT: pass {', '.join(names)}")
             size = as_grid(grid, self.name, dict(zip(names, args)))
-            self._launch(*(args[place] for place in places), *size, *(1,) * (3 - len(size)))
+            self._launch(*(args[position] for position in positions), *size, *(1,) * (3 - len(size)))
 
         return runner
 
