@@ -121,7 +121,7 @@ def test_other_values_of_the_variable_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("resident", [1, 2, 8, 108, 132])
-@pytest.mark.parametrize("branch, lengths", [("window", (800, 300)), ("compressed", (1500, 300)), ("dense", (500, 140))], ids=["window", "compressed", "dense"])
+@pytest.mark.parametrize("branch, lengths", [("window", (400, 150)), ("compressed", (1500, 300)), ("dense", (500, 140))], ids=["window", "compressed", "dense"])
 def test_gradients_are_the_same_bits_in_every_schedule(monkeypatch, branch, lengths, resident):
     tensors, weights = inputs(branch, lengths, 2, 2, 16, torch.bfloat16)
     want = run(branch, lengths, tensors, weights)
@@ -132,10 +132,10 @@ def test_gradients_are_the_same_bits_in_every_schedule(monkeypatch, branch, leng
             assert torch.equal(got, one), f"{name}, schedule {seed}"
 
 
-@pytest.mark.parametrize("group, width", [(4, 64), (16, 128), (3, 32)])
-def test_all_branches_together(monkeypatch, group, width):
+@pytest.mark.parametrize("group, width, longest", [(4, 64, 700), (16, 128, 330), (3, 32, 700)])
+def test_all_branches_together(monkeypatch, group, width, longest):
     """The gradients of nsa_attention by five products are those by seven, which other tests compare with fp64."""
-    lengths, heads = (700, 0, 33, 200), 2
+    lengths, heads = (longest, 0, 33, 200), 2
     counts, starts = compressed_starts(lengths)
     generator = torch.Generator().manual_seed(6)
     tokens = sum(lengths)

@@ -8,15 +8,16 @@
 // sums wrap, and near zero: where the scalar holds, every element must.
 #include "codegen/gpu/masks/TileBounds.h"
 #include "dialect/tile/TileDialect.h"
+#include "tests/unit/codegen/gpu/MaskEvaluator.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "gtest/gtest.h"
 
+#include <optional>
 #include <random>
 
 using namespace tessera;
@@ -25,7 +26,6 @@ using namespace mlir;
 
 namespace {
 
-using Place = llvm::SmallVector<int64_t, 2>;
 constexpr int64_t top = std::numeric_limits<int32_t>::max();
 constexpr int64_t bottom = std::numeric_limits<int32_t>::min();
 
@@ -38,89 +38,6 @@ MLIRContext &context() {
   }();
   return *made;
 }
-
-// Values of arguments and counters; of everything else it is computed.
-struct Evaluator {
-  llvm::DenseMap<Value, int64_t> given;
-
-  static int64_t wrap(Type type, int64_t value) {
-    unsigned width = tile::elementType(type).getIntOrFloatBitWidth();
-    return width == 1 ? value & 1 : llvm::SignExtend64(uint64_t(value), width);
-  }
-
-  int64_t at(Value value, Place place = {}) const {
-    if (auto it = given.find(value); it != given.end())
-      return it->second;
-    Operation *op = value.getDefiningOp();
-    auto in = [&](unsigned i) { return at(op->getOperand(i), place); };
-    int64_t result =
-        llvm::TypeSwitch<Operation *, int64_t>(op)
-            .Case([&](tile::RangeOp range) {
-              return int64_t(range.getStart()) + place[0];
-            })
-            .Case([&](arith::ConstantOp constant) {
-              Attribute number = constant.getValue();
-              if (auto splat = dyn_cast<SplatElementsAttr>(number))
-                number = splat.getSplatValue<Attribute>();
-              return cast<IntegerAttr>(number).getValue().getSExtValue();
-            })
-            .Case([&](tile::SplatOp splat) { return at(splat.getSrc()); })
-            .Case([&](tile::ExpandDimsOp expand) {
-              Place from = place;
-              from.erase(from.begin() + expand.getAxis());
-              return at(expand.getSrc(), from);
-            })
-            .Case([&](tile::BroadcastOp broadcast) {
-              Place from = place;
-              auto shape = tile::shapeOf(broadcast.getSrc().getType());
-              for (auto [x, size] : llvm::zip(from, shape))
-                x = std::min(x, size - 1);
-              return at(broadcast.getSrc(), from);
-            })
-            .Case([&](tile::TransOp trans) {
-              Place from = place;
-              for (auto [i, axis] : llvm::enumerate(trans.getOrder()))
-                from[size_t(axis)] = place[i];
-              return at(trans.getSrc(), from);
-            })
-            .Case([&](arith::AddIOp) { return in(0) + in(1); })
-            .Case([&](arith::SubIOp) { return in(0) - in(1); })
-            .Case([&](arith::MulIOp) { return in(0) * in(1); })
-            .Case([&](arith::DivSIOp) { return in(0) / in(1); })
-            .Case([&](arith::MinSIOp) { return std::min(in(0), in(1)); })
-            .Case([&](arith::MaxSIOp) { return std::max(in(0), in(1)); })
-            .Case([&](arith::AndIOp) { return in(0) & in(1); })
-            .Case([&](arith::OrIOp) { return in(0) | in(1); })
-            .Case([&](arith::XOrIOp) { return in(0) ^ in(1); })
-            .Case([&](arith::ExtSIOp) { return in(0); })
-            .Case([&](arith::SelectOp) { return in(0) ? in(1) : in(2); })
-            .Case([&](arith::CmpIOp cmp) {
-              Type type = cmp.getLhs().getType();
-              unsigned width = tile::elementType(type).getIntOrFloatBitWidth();
-              return int64_t(arith::applyCmpPredicate(
-                  cmp.getPredicate(), APInt(width, uint64_t(in(0)), true, true),
-                  APInt(width, uint64_t(in(1)), true, true)));
-            })
-            .DefaultUnreachable("an operation the evaluator lacks");
-    return wrap(value.getType(), result);
-  }
-
-  bool allOf(Value mask, bool wanted) const {
-    auto shape = tile::shapeOf(mask.getType());
-    int64_t count = 1;
-    for (int64_t size : shape)
-      count *= size;
-    for (int64_t i = 0; i < count; ++i) {
-      Place place(shape.size());
-      int64_t rest = i;
-      for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
-        place[d] = rest % shape[d];
-      if ((at(mask, place) != 0) != wanted)
-        return false;
-    }
-    return true;
-  }
-};
 
 // A mask of three numbers %n, %m, %l; %i instead of %n is a loop's counter.
 class Mask {
@@ -146,15 +63,17 @@ public:
     OpBuilder b(&context());
     b.setInsertionPoint(*mask.getUsers().begin());
     condition = gpu::TileBounds(b, mask.getLoc(), axes).all(mask, wanted);
+    if (!condition)
+      return;
+    evaluator.emplace(arguments);
+    claim = evaluator->elements(condition);
+    elements = evaluator->elements(mask);
   }
 
   // Whether the condition holds and whether the mask does.
   std::pair<bool, bool> of(int64_t n, int64_t m, int64_t l) const {
-    Evaluator e;
-    for (auto [argument, value] :
-         llvm::zip(arguments, std::vector<int64_t>{n, m, l}))
-      e.given[argument] = value;
-    return {e.at(condition) != 0, e.allOf(mask, wanted)};
+    evaluator->run({n, m, l});
+    return {evaluator->are(claim, true), evaluator->are(elements, wanted)};
   }
 
   // The condition implies the mask everywhere; the two are equal where `exact`
@@ -184,6 +103,8 @@ public:
 
 private:
   llvm::SmallVector<Value> arguments;
+  mutable std::optional<MaskEvaluator> evaluator; // numbers of the last run
+  MaskEvaluator::Elements claim, elements;
   bool wanted;
 };
 
@@ -462,14 +383,17 @@ TEST(TileBounds, RandomMasksHoldWhereTheySay) {
         if (!condition)
           continue;
         ++known;
+        MaskEvaluator e(body->getArguments());
+        const auto claim = e.elements(condition), all = e.elements(subject);
         for (int trial = 0; trial < 100; ++trial) {
-          Evaluator e;
-          for (Value argument : body->getArguments())
-            e.given[argument] = edges[pick(std::size(edges))];
-          if (!e.at(condition))
+          std::vector<int64_t> numbers;
+          for (unsigned i = 0; i < body->getNumArguments(); ++i)
+            numbers.push_back(edges[pick(std::size(edges))]);
+          e.run(numbers);
+          if (!e.are(claim, true))
             continue;
           ++claims;
-          if (!e.allOf(subject, wanted)) {
+          if (!e.are(all, wanted)) {
             std::string text;
             llvm::raw_string_ostream out(text);
             module->print(out);
