@@ -79,7 +79,8 @@ class Launch:
         """Counters of these blocks, of all without; the simulator's checks are on."""
         file = file_of(self.name)
         return simulator.launch_tessera(ROOT / "kernels" / file, self.name, launcher.kernel(file, self.name), self.grid,
-                                        list(self.args.values()), self.constexprs, dict(num_warps=self.warps, num_stages=self.stages),
+                                        list(self.args.values()), self.constexprs,
+                                        dict(num_warps=self.warps, num_stages=self.stages, occupancy=False),
                                         blocks=sorted(blocks))["counters"]
 
     def leaves(self):

@@ -169,7 +169,7 @@ def of_ours(name, head, launch, compiler):
         if compiler == "triton":
             done = simulator.Compiled(simulator.ASTSource(fn, signature, known, attributes), dict(options, enable_fp_fusion=True))
         else:
-            done = simulator.OwnCompiled(ROOT / "kernels" / path, name, signature, known, attributes, dict(options, hints=True))
+            done = simulator.OwnCompiled(ROOT / "kernels" / path, name, signature, known, attributes, dict(options, hints=True, occupancy=True))
     except Exception as error:  # Triton's failures have many types
         if compiler == "tessera":
             raise

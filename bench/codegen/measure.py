@@ -226,7 +226,7 @@ class Launch:
         else:
             with tempfile.TemporaryDirectory(prefix="tessera-codegen-") as empty:  # nothing is found there
                 with unittest.mock.patch.dict(os.environ, TESSERA_CACHE_DIR=empty):
-                    simulator.OwnCompiled(self.file, self.name, signature, constants, attributes, dict(self.options, hints=hints), target)
+                    simulator.OwnCompiled(self.file, self.name, signature, constants, attributes, dict(self.options, hints=hints, occupancy=True), target)
 
     def measure(self, side, target, **hints):
         """The figures of one side (ours also with hints=True), or {"error": message}; and the arguments afterwards. Only sm_80 is timed

@@ -60,6 +60,7 @@ def launch(path, name, grid, *args, **constexprs):
     if not all(grid):
         return
     if own:
-        simulator.launch_tessera(ROOT / "kernels" / path, name, kernel(path, name), tuple(grid), args, constexprs, options)
+        simulator.launch_tessera(ROOT / "kernels" / path, name, kernel(path, name), tuple(grid), args, constexprs,
+                                 dict(options, occupancy=False))
     else:
         simulator.launch_triton(kernel(path, name), tuple(grid), args, constexprs, options)
