@@ -3,7 +3,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/EmptyTensor.h"
+#include "ops/launch/KeptMemory.h"
 
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
 #include <cstdint>
 #include <sys/mman.h>
@@ -13,6 +16,18 @@ namespace tessera::runtime {
 at::Tensor emptyTensor(at::IntArrayRef sizes,
                        const at::TensorOptions &options) {
   constexpr uintptr_t hugePage = 2 << 20, least = 2 * hugePage;
+  const at::ScalarType type = c10::typeMetaToScalarType(options.dtype());
+  const size_t bytes =
+      size_t(c10::multiply_integers(sizes)) * c10::elementSize(type);
+  // at::empty() fills the tensor if the user wants results that never depend
+  // on what memory held.
+  const at::Context &context = at::globalContext();
+  const bool filled = context.deterministicAlgorithms() &&
+                      context.deterministicFillUninitializedMemory();
+  if (options.device().is_cpu() && bytes >= kKeptLeast && !filled)
+    return at::detail::empty_generic(sizes, &KeptMemory::instance(),
+                                     c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                     type, std::nullopt);
   at::Tensor made = at::empty(sizes, options);
   if (!made.is_cpu() || made.nbytes() < least)
     return made;
