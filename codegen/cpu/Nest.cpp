@@ -211,7 +211,7 @@ View Emitter::viewOf(int id) {
   int64_t stride = 1;
   for (size_t d = buffer.shape.size(); d-- > 0;) {
     view.strides[d] = stride;
-    stride *= buffer.shape[d];
+    stride = stride * buffer.shape[d] + buffer.padding;
   }
   return view;
 }

@@ -319,6 +319,23 @@ static bool feedsDot(Value value) {
   return false;
 }
 
+// A dot reads a strip of a few vectors of each row of its right operand, again
+// for each block of its left one. Rows a large power of two apart would share
+// few sets of the first cache, which then holds only a part of the strip.
+// Pads the rows of a matrix that nothing but dots reads this way.
+void Plan::padRows(int buffer, Value value) {
+  constexpr int64_t line = 64, apart = 512;
+  Buffer &matrix = all[buffer];
+  const int64_t bytes = matrix.stored.getIntOrFloatBitWidth() / 8;
+  if (matrix.shape.size() != 2 || matrix.shape[1] * bytes % apart != 0 ||
+      !llvm::all_of(value.getUses(), [](OpOperand &use) {
+        return isa<tile::DotOp>(use.getOwner()) && use.getOperandNumber() == 1;
+      }))
+    return;
+  matrix.padding = line / bytes;
+  matrix.bytes += matrix.shape[0] * line;
+}
+
 // True if a loop-carried value's buffer may be overwritten where its next value
 // is computed. Nothing may read the old value later, and the computation must
 // read it element by element.
@@ -423,9 +440,14 @@ void Plan::assign(func::FuncOp function) {
       return;
     }
     for (Value result : op->getResults())
-      if (isTensor(result) && buffered.lookup(result) && !buffers.count(result))
-        buffers[result] = newBuffer(result.getType(), numbers.lookup(op).first,
-                                    lastUse(result), feedsDot(result));
+      if (isTensor(result) && buffered.lookup(result) &&
+          !buffers.count(result)) {
+        const int id = newBuffer(result.getType(), numbers.lookup(op).first,
+                                 lastUse(result), feedsDot(result));
+        if (canBeVirtual(op))
+          padRows(id, result);
+        buffers[result] = id;
+      }
   });
 }
 

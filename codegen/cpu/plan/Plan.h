@@ -21,6 +21,8 @@ namespace tessera::codegen::cpu {
 /// A row-major array in scratch memory.
 struct Buffer {
   llvm::SmallVector<int64_t> shape;
+  /// Elements between the ends of a row and the next one.
+  int64_t padding = 0;
   /// Element type in memory: integers (i1 as i8, 16-bit floats and pointers as
   /// integers of their size), f32 or f64. 16-bit operands of dots are stored as
   /// f32, or as integers if they are bf16 and `dotsInPairs` is true.
@@ -87,6 +89,7 @@ private:
   void assignCarried(mlir::Operation *op);
   bool canUpdateInPlace(mlir::Value carried, mlir::Value next) const;
   int newBuffer(mlir::Type type, int64_t first, int64_t last, bool widened);
+  void padRows(int buffer, mlir::Value value);
   int addBuffer(Buffer buffer, int64_t first, int64_t last);
   int64_t lastUse(mlir::Value value) const;
   void place();

@@ -105,13 +105,19 @@ TEST_P(CpuDot, Shapes) {
                                                                {32, 4, 1},
                                                                {64, 64, 64},
                                                                {128, 8, 2},
-                                                               {64, 1, 64}})
+                                                               {64, 1, 64},
+                                                               {16, 128, 64},
+                                                               {8, 256, 32}})
     check(m, n, k, false, false);
 }
 
 TEST_P(CpuDot, Transposed) {
-  for (auto [m, n, k] : std::vector<std::tuple<int, int, int>>{
-           {16, 64, 32}, {64, 16, 64}, {4, 8, 16}, {2, 2, 2}, {1, 32, 8}})
+  for (auto [m, n, k] : std::vector<std::tuple<int, int, int>>{{16, 64, 32},
+                                                               {64, 16, 64},
+                                                               {4, 8, 16},
+                                                               {2, 2, 2},
+                                                               {1, 32, 8},
+                                                               {16, 128, 32}})
     for (int t = 1; t < 4; ++t)
       check(m, n, k, t & 1, t & 2);
 }
@@ -127,7 +133,8 @@ TEST_P(CpuDot, Bf16) {
                                                                {16, 8, 4},
                                                                {2, 2, 8},
                                                                {16, 16, 1},
-                                                               {16, 1, 32}})
+                                                               {16, 1, 32},
+                                                               {16, 128, 32}})
     for (int t = 0; t < 4; ++t) {
       bool ta = t & 1, tb = t & 2;
       TileKernel kernel(dotKernel(m, n, k, ta, tb, "bf16", "f32"), target());
