@@ -10,6 +10,7 @@
 #include <ctime>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 namespace tessera::runtime {
 
@@ -17,8 +18,8 @@ namespace tessera::runtime {
 // than a time slice of the system. The launching thread spins as long for the
 // last items, then leaves its core to a helper that may need one.
 static constexpr uint64_t spinNanoseconds = 100'000;
-// A helper that waited longer than this for a core lost it to another process;
-// interrupts take less.
+// A helper that waited longer than this for a core lost it; interrupts take
+// less.
 static constexpr uint64_t lossNanoseconds = 200'000;
 
 static uint64_t nanoseconds(clockid_t clock) {
@@ -28,6 +29,14 @@ static uint64_t nanoseconds(clockid_t clock) {
 }
 
 static uint64_t wallTime() { return nanoseconds(CLOCK_MONOTONIC); }
+
+// How often the system gave this thread's core to another thread although this
+// one could have continued.
+static int64_t preemptions() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
 
 static void relax() {
 #ifdef __x86_64__
@@ -137,13 +146,18 @@ void ThreadPool::help(int index) {
       sleep(index);
       continue;
     }
+    const int64_t preempted = preemptions();
     const uint64_t wall = wallTime(),
                    used = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     drain();
     const uint64_t wallPassed = wallTime() - wall,
                    usedPassed = nanoseconds(CLOCK_THREAD_CPUTIME_ID) - used;
-    if (wallPassed > usedPassed + lossNanoseconds)
-      ++losses;
+    computedTime += usedPassed;
+    // Without a preemption the host of a virtual machine took the core. It
+    // takes that of the launching thread as often, so sleeping would save
+    // nothing.
+    if (wallPassed > usedPassed + lossNanoseconds && preemptions() != preempted)
+      lostTime += wallPassed - usedPassed;
   }
 }
 
@@ -158,7 +172,7 @@ bool ThreadPool::spin(int index) {
       relax();
     }
     if (running && ::sched_getcpu() == launcherCore) {
-      ++losses;
+      ++shared;
       return false;
     }
     if (wallTime() - begin > spinNanoseconds)
@@ -217,8 +231,10 @@ void ThreadPool::run(int64_t count, const Body &work) {
       work(i, i + 1);
     return;
   }
-  if (const uint64_t seen = losses; seen != knownLosses) {
-    knownLosses = seen;
+  if (lostTime)
+    limit.helped(now, computedTime.exchange(0), lostTime.exchange(0));
+  if (const uint64_t seen = shared; seen != knownShared) {
+    knownShared = seen;
     limit.lostCore(now);
   }
   allowed = limit.allowed(now);

@@ -84,11 +84,15 @@ private:
   std::mutex errorMutex;
   std::exception_ptr error;
 
-  // Used by the running caller alone, apart from `allowed` and `losses`.
+  // Used by the running caller alone, apart from the atomic members.
   HelperLimit limit;
   std::atomic<int> allowed;
-  std::atomic<uint64_t> losses{0}; // how often helpers lost their core
-  uint64_t knownLosses = 0;
+  // Nanoseconds since the running caller last noted them: in which helpers
+  // computed, and in which they waited for a core.
+  std::atomic<uint64_t> computedTime{0}, lostTime{0};
+  // How often a helper was on the launching thread's core.
+  std::atomic<uint64_t> shared{0};
+  uint64_t knownShared = 0;
   std::atomic<int> launcherCore{-1};
 };
 
