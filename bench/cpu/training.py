@@ -52,7 +52,8 @@ class Baseline:
 
     def forward(self, tokens):
         if self.attention == "nsa":
-            return plain.forward(self.weights, tokens, "nsa", self.packing)
+            logits, _ = plain.forward(self.weights, tokens, "nsa", self.packing)
+            return logits
         return dense_forward(self.weights, tokens)
 
     def run(self):

@@ -81,6 +81,25 @@ class TestRows:
         assert rows.missing(all_but_one) == ["rope"]
         assert rows.missing(all_but_one + [{"name": "rope"}]) == []
 
+    @pytest.mark.parametrize("attention", ["nsa", "dense"])
+    def test_the_pytorch_model_trains(self, attention, monkeypatch):
+        from cpu import training
+        training.torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+        for name, value in dict(LAYERS=1, DIM=16, HEADS=2, GROUPS=1 if attention == "nsa" else 2, SIZE=8, HIDDEN=32, LENGTH=32, BATCH=2, BLOCK=8,
+                                STRIDE=4, SELECTION=8, KEPT=2, WINDOW=8).items():
+            monkeypatch.setattr(training.plain, name, value)
+        rows_of_qkv = (2 + 6) * 8 if attention == "nsa" else 6 * 8
+        shapes = {"attention.norm": [16], "attention.qkv": [rows_of_qkv, 16], "attention.output": [16, 16], "gate.in": [4, 16], "gate.in_bias": [4],
+                  "gate.out": [3, 4], "gate.out_bias": [3], "mlp.norm": [16], "mlp.in": [32, 16], "mlp.out": [16, 32]}
+        shapes = {"blocks.0." + name: shape for name, shape in shapes.items() if attention == "nsa" or "gate" not in name}
+        generator = training.torch.Generator().manual_seed(1)
+        weights = {name: 0.3 * training.torch.randn(shape, generator=generator)
+                   for name, shape in {**shapes, "embedding": [256, 16], "norm": [16], "head": [256, 16]}.items()}
+        side = training.Baseline(weights, attention, bytes(range(256)) * 8, autocast=False)
+        losses = [side.run()[1] for _ in range(3)]
+        assert 5 < losses[0] < 12
+        assert losses[2] != losses[0]
+
     def test_the_plot_is_a_picture(self):
         entries = [entry("softmax", ours=1.0, peer=3.0, max_error=0.0), entry("rope", ours=2.0, peer=1.0, max_error=0.0),
                    entry("launch_host_us", ours=0.1)]
