@@ -28,8 +28,8 @@ def gated_lse(ptr, gate, live):
 # tessera: instance gate_bwd_rows_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
 # tessera: instance gate_bwd_rows_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
 # tessera: instance gate_bwd_rows_paper_bf16(TYPE="bf16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
-# tessera: cpu(BT=8)
 # tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
 # tessera: space(BT=[8, 16, 32, 64, 128])
 @triton.jit(do_not_specialize=["T"])
 def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv_tau, plane, sdot, sdoh, sbt, sbh,
@@ -91,8 +91,8 @@ def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv
 # tessera: instance gate_bwd_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
 # tessera: instance gate_bwd_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
 # tessera: instance gate_bwd_paper_bf16(TYPE="bf16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
-# tessera: cpu(BT=8)
 # tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
 # tessera: space(BT=[8, 16, 32, 64, 128])
 @triton.jit(do_not_specialize=["T"])
 def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, sdot, sdoh, sbt, sbh, sgt, sgh,

@@ -10,8 +10,8 @@ from kernels.tiles import load_live_rows, store_rows
 # tessera: instance gate_fwd_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
 # tessera: instance gate_fwd_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
 # tessera: instance gate_fwd_paper_bf16(TYPE="bf16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
-# tessera: cpu(BT=8)
 # tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
 # tessera: space(BT=[8, 16, 32, 64, 128])
 @triton.jit(do_not_specialize=["T"])
 def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, sgh, sot, soh,
