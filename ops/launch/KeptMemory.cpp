@@ -80,6 +80,9 @@ struct KeptMemory::Blocks {
   }
 
   void give(Block block) {
+    // If memory runs short, the system takes the pages instead of ending a
+    // process; else the next tensor finds them without page faults.
+    (void)madvise(block.begin, block.bytes, MADV_FREE);
     const std::lock_guard lock(mutex);
     freed.push_back(block);
     freedBytes += block.bytes;
@@ -116,9 +119,12 @@ c10::DataPtr KeptMemory::allocate(size_t bytes) {
     return c10::GetCPUAllocator()->allocate(bytes);
   const auto free = [](void *held) {
     auto *holder = static_cast<Blocks::Holder *>(held);
+    c10::profiledCPUMemoryReporter().Delete(holder->block.begin);
     holder->all->give(holder->block);
     delete holder;
   };
+  // torch's profiler counts tensors, not blocks.
+  c10::profiledCPUMemoryReporter().New(block.begin, bytes);
   return {block.begin, new Blocks::Holder{blocks, block}, free, c10::kCPU};
 }
 

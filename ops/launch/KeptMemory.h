@@ -14,9 +14,9 @@ constexpr size_t kKeptLeast = size_t(32) << 20;
 
 /// CPU memory in huge pages for tensors of kKeptLeast bytes or more. A freed
 /// block serves a later tensor of at least 4/5 of its size. The bytes of freed
-/// blocks are limited to `limit`: beyond it, the oldest are unmapped. Safe to
-/// use from several threads. Without memory, allocate() throws what torch's
-/// allocator throws.
+/// blocks are limited to `limit`: beyond it, the oldest are unmapped. The
+/// system may take the pages of freed blocks. Safe to use from several threads.
+/// Without memory, allocate() throws what torch's allocator throws.
 class KeptMemory final : public c10::Allocator {
 public:
   explicit KeptMemory(size_t limit);

@@ -12,7 +12,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>
@@ -29,6 +32,37 @@ bool isMapped(const void *page) {
   return mincore(address, 1, &resident) == 0 || errno != ENOMEM;
 }
 
+// Bytes of the mapping with this address that the system may take at any time.
+size_t lazilyFreed(const void *address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    size_t kilobytes = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2)
+      inside = begin <= wanted && wanted < end;
+    else if (inside &&
+             std::sscanf(line.c_str(), "LazyFree: %zu kB", &kilobytes) == 1)
+      return kilobytes << 10;
+  }
+  return 0;
+}
+
+TEST(KeptMemory, TheSystemMayTakeFreedBlocks) {
+  KeptMemory memory(1024 * MiB);
+  c10::DataPtr block = memory.allocate(32 * MiB);
+  void *const address = block.get();
+  std::memset(address, 1, 32 * MiB);
+  EXPECT_EQ(lazilyFreed(address), 0u);
+  block.clear();
+  EXPECT_GE(lazilyFreed(address), 32 * MiB);
+  block = memory.allocate(32 * MiB);
+  ASSERT_EQ(block.get(), address);
+  std::memset(address, 2, 32 * MiB);
+  EXPECT_EQ(lazilyFreed(address), 0u);
+}
+
 TEST(KeptMemory, AFreedBlockServesATensorOfAboutItsSize) {
   KeptMemory memory(1024 * MiB);
   void *const first = memory.allocate(40 * MiB).get();
@@ -39,6 +73,7 @@ TEST(KeptMemory, AFreedBlockServesATensorOfAboutItsSize) {
   EXPECT_NE(memory.allocate(42 * MiB).get(), first);
   EXPECT_EQ(memory.keptBytes(), 82 * MiB);
   EXPECT_NE(memory.allocate(28 * MiB).get(), first);
+  EXPECT_EQ(memory.keptBytes(), (82 + 28) * MiB);
 }
 
 TEST(KeptMemory, TheSmallestThatFitsIsTaken) {
