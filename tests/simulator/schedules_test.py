@@ -10,13 +10,19 @@ from programs import QUICK, run
 each_program = pytest.mark.parametrize("program", QUICK, ids=lambda program: program.name.replace(" ", "-"))
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Variables that let the processes of this file share Triton's PTX."""
+    return {"SIM_KEPT": str(tmp_path_factory.mktemp("kept"))}
+
+
 @each_program
 @pytest.mark.parametrize("seed", (1, 2))
-def test_order(seed, program):
-    run(program, SIM_SEED=str(seed), SIM_FLAGS="at_issue" if seed % 2 else "apart")
+def test_order(seed, program, kept):
+    run(program, SIM_SEED=str(seed), SIM_FLAGS="at_issue" if seed % 2 else "apart", **kept)
 
 
 @each_program
 @pytest.mark.parametrize("cores", ("a100", "h100"))
-def test_tensor_cores(cores, program):
-    run(program, SIM_FLAGS=cores)
+def test_tensor_cores(cores, program, kept):
+    run(program, SIM_FLAGS=cores, **kept)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator is libtessera_sim_abi.so (SIM_ABI names it). Needs triton and torch, no GPU."""
 import ctypes
+import hashlib
 import json
 import os
 import pathlib
@@ -24,6 +25,7 @@ RANGE_READ_ONLY, RANGE_UNINITIALIZED = 1, 2
 SERIAL, UNCHECKED, ISSUES, AT_ISSUE, A100, H100, APART = 1, 2, 4, 8, 16, 32, 64  # ISSUES: the reply has how often each PTX line ran
 # Of every launch of this process: a random schedule, flags from a list of names.
 SEED = int(os.environ.get("SIM_SEED", "0"))
+KEPT = os.environ.get("SIM_KEPT")  # a folder: processes that launch the same kernels compile Triton's once (schedules_test.py)
 RECORD = os.environ.get("SIM_RECORD")  # a folder to which every launch is written (schedules_all.py)
 FLAGS = sum(dict(at_issue=AT_ISSUE, a100=A100, h100=H100, apart=APART)[f] for f in os.environ.get("SIM_FLAGS", "").split())
 totals = dict(launches=0, compiled=0, lane_instructions=0, tensor_instructions=0, compile_seconds=0.0, compile_cpu=0.0, run_seconds=0.0)
@@ -161,11 +163,33 @@ LONG_NAMES = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "
               "i32": "int32", "i64": "int64", "i1": "int1", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
 
 
+def _kept(what, make):
+    """make(), or what an earlier process with the same KEPT made of the same `what`."""
+    if not KEPT:
+        return make()
+    file = pathlib.Path(KEPT) / hashlib.sha256(repr(what).encode()).hexdigest()
+    if not file.exists():
+        written = file.with_suffix(f".{os.getpid()}")
+        written.write_bytes(pickle.dumps(make()))
+        written.rename(file)
+    return pickle.loads(file.read_bytes())
+
+
 class Compiled:
     """Triton's PTX of one specialization; stops before ptxas."""
 
     def __init__(self, source, options, target="sm_80"):
         start, cpu = time.time(), cpu_seconds()
+        what = (source.fn.fn.__code__.co_filename, source.fn.__name__, source.signature, source.constants, source.attrs, options, target,
+                os.environ.get("TRITON_F32_DEFAULT"))
+        self.ptx, self.name, self.shared, self.warps = _kept(what, lambda: self._compile(source, options, target))
+        totals["compiled"] += 1
+        totals["compile_seconds"] += time.time() - start
+        totals["compile_cpu"] += cpu_seconds() - cpu
+        self.module = Module(self.ptx, source.fn.__name__ + ".ptx")
+
+    @staticmethod
+    def _compile(source, options, target):
         target = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
         backend = make_backend(target)
         options = backend.parse_options(dict(options))
@@ -173,16 +197,11 @@ class Compiled:
         ir.load_dialects(context)
         backend.load_dialects(context)
         module = source.make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
-        stages, self.metadata = {}, {"target": target, **options.__dict__}
+        stages, metadata = {}, {"target": target, **options.__dict__}
         backend.add_stages(stages, options, source.language)
         for stage in ("ttir", "ttgir", "llir", "ptx"):
-            module = stages[stage](module, self.metadata)
-        self.ptx = module
-        self.name, self.shared, self.warps = self.metadata["name"], self.metadata["shared"], self.metadata["num_warps"]
-        totals["compiled"] += 1
-        totals["compile_seconds"] += time.time() - start
-        totals["compile_cpu"] += cpu_seconds() - cpu
-        self.module = Module(self.ptx, source.fn.__name__ + ".ptx")
+            module = stages[stage](module, metadata)
+        return module, metadata["name"], metadata["shared"], metadata["num_warps"]
 
 
 def specialize(fn, args, constexprs):
