@@ -8,6 +8,7 @@
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/CPUAllocator.h>
 #include <cstdint>
 #include <sys/mman.h>
 
@@ -24,7 +25,9 @@ at::Tensor emptyTensor(at::IntArrayRef sizes,
   const at::Context &context = at::globalContext();
   const bool filled = context.deterministicAlgorithms() &&
                       context.deterministicFillUninitializedMemory();
-  if (options.device().is_cpu() && bytes >= kKeptLeast && !filled)
+  // A program that sets an allocator gets all its tensors from there.
+  if (options.device().is_cpu() && bytes >= kKeptLeast && !filled &&
+      c10::GetCPUAllocator() == c10::GetDefaultCPUAllocator())
     return at::detail::empty_generic(sizes, &KeptMemory::instance(),
                                      c10::DispatchKeySet(c10::DispatchKey::CPU),
                                      type, std::nullopt);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/launch/KeptMemory.h"
 #include "ops/launch/EmptyTensor.h"
+#include "tests/unit/models/CountedMemory.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
@@ -167,6 +168,14 @@ TEST(KeptMemory, DeterministicAlgorithmsFillResults) {
   const at::Tensor made = emptyTensor({int64_t(16 * MiB)}, at::kFloat);
   at::globalContext().setDeterministicAlgorithms(false, false);
   EXPECT_TRUE(made.isnan().all().item<bool>());
+}
+
+TEST(KeptMemory, AnAllocatorOfTheProgramIsUsedInstead) {
+  KeptMemory::instance().release();
+  const CountedMemory memory;
+  const int64_t before = CountedMemory::now;
+  const at::Tensor made = emptyTensor({int64_t(32 * MiB)}, at::kByte);
+  EXPECT_EQ(CountedMemory::now - before, int64_t(32 * MiB));
 }
 
 } // namespace
