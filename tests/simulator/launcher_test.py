@@ -37,3 +37,10 @@ def test_compiler(compiler, kind):
     simulator_launcher.launch("nn/reduce_rows.py", "reduce_rows", (1,), x, out, 4, 64, BC=64)
     assert isinstance(simulator.last, kind)
     simulator_launcher.equal("sums", out, torch.full((64,), 4.0))
+
+
+def test_ptxas_refuses_other_text():
+    kernel = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry empty() { %s ret; }\n"
+    simulator.check_syntax(kernel % "", "sm_80")
+    with pytest.raises(simulator.SimError, match="ptxas refuses the PTX"):
+        simulator.check_syntax(kernel % "mov.b33 %a, %b;", "sm_80")

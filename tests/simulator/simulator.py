@@ -258,8 +258,8 @@ def _written(value):
     return json.dumps(value) if isinstance(value, str) else value
 
 
-def _check_syntax(ptx, target):
-    """Raises SimError unless ptxas accepts the text; -O0 takes a fifth of the time that the compiler's choice of registers takes."""
+def check_syntax(ptx, target):
+    """Raises SimError unless ptxas accepts the text. The compiler runs ptxas up to four times to choose registers; -O0 does not optimize."""
     ptxas = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
     done = subprocess.run([str(ptxas), "-O0", f"--gpu-name={target}", "-", "-o", os.devnull], input=ptx, capture_output=True, text=True)
     if done.returncode:
@@ -293,7 +293,7 @@ class OwnCompiled:
             read = lambda end: next(f for f in pathlib.Path(folder).iterdir() if f.name.endswith(end)).read_text()
             self.ptx, meta = read(".ptx"), json.loads(read(".json"))
         if not options["occupancy"]:
-            _check_syntax(self.ptx, target)
+            check_syntax(self.ptx, target)
         self.name = meta["symbol"]
         self.threads, self.shared = meta["threads"], meta.get("shared_bytes", 0)
         self.min_blocks = meta.get("min_blocks", 0)

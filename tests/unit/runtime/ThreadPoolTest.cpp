@@ -135,7 +135,8 @@ class Cores {
 public:
   Cores() { EXPECT_EQ(::sched_getaffinity(0, sizeof before, &before), 0); }
   ~Cores() { EXPECT_EQ(::sched_setaffinity(0, sizeof before, &before), 0); }
-  // Limits this thread, and those it starts, to core `index` of its own.
+  // Limits this thread, and those that it starts, to one of the cores that it
+  // had: `index` counts them from 0.
   void use(int index) const {
     for (int core = 0; core < CPU_SETSIZE; ++core)
       if (CPU_ISSET(core, &before) && index-- == 0) {
