@@ -9,6 +9,9 @@
 //       load %p                              %p = addptr(%init, splat(%o))
 //       yield addptr(%p, splat(%step))       load %p
 //                                            yield %o + %step
+//
+// The amount is computed before the loop, if possible: Prefetch.cpp needs it
+// early.
 #include "codegen/cpu/CarriedOffsets.h"
 
 #include "dialect/tile/TileDialect.h"
@@ -95,6 +98,21 @@ static Value moved(OpBuilder &b, Location loc, Value start, Value offset) {
   return arith::AddIOp::create(b, loc, start, by);
 }
 
+// Moves the operations that compute `value` before the loop if they depend on
+// nothing inside.
+static void hoist(scf::ForOp loop, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() || loop.isDefinedOutsideOfLoop(value) ||
+      !isPure(op))
+    return;
+  for (Value operand : op->getOperands())
+    hoist(loop, operand);
+  if (llvm::all_of(op->getOperands(), [&](Value operand) {
+        return loop.isDefinedOutsideOfLoop(operand);
+      }))
+    loop.moveOutOfLoop(op);
+}
+
 static void rewrite(IRRewriter &b, scf::ForOp loop) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   struct Carried {
@@ -113,8 +131,10 @@ static void rewrite(IRRewriter &b, scf::ForOp loop) {
     if (!isa<IntegerType>(type) || type.isInteger(1))
       continue;
     b.setInsertionPoint(yield);
-    if (Value step = movement(b, argument, yield.getOperand(i), type))
+    if (Value step = movement(b, argument, yield.getOperand(i), type)) {
+      hoist(loop, step);
       found.push_back({i, step, type});
+    }
   }
   if (found.empty())
     return;

@@ -216,6 +216,7 @@ void Emitter::emitFor(scf::ForOp loopOp) {
     step = lanes.i64(1);
   }
   auto made = scf::ForOp::create(b, loc, lower, upper, step, init);
+  loops[loopOp] = made;
   {
     OpBuilder::InsertionGuard guard(b);
     Block *body = made.getBody();

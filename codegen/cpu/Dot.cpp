@@ -146,8 +146,18 @@ void Emitter::dotMatrices(tile::DotOp op, const View &a, RightOperand right,
   int64_t vectors = std::min<int64_t>(
       shape[1] / width,
       std::min<int64_t>((wide ? 16 : 8) / rows, wide ? 4 : 8));
+  Ahead ahead = lookAhead(op);
+  const int64_t down = shape[0] / rows, across = shape[1] / (vectors * width);
+  auto numberOf = [&](Value column, Value row) {
+    Value left =
+        arith::DivUIOp::create(b, loc, column, lanes.i64(vectors * width));
+    Value above = arith::DivUIOp::create(b, loc, row, lanes.i64(rows));
+    return lanes.add(lanes.mul(left, lanes.i64(down)), above);
+  };
   loop(shape[1], vectors * width, [&](Value column) {
     loop(shape[0], rows, [&](Value row) {
+      if (!ahead.tiles.empty())
+        prefetch(ahead, numberOf(column, row), down * across);
       dotBlock(a, right, c, zero, pairs, rows, vectors, width, depth, row,
                column);
     });

@@ -11,6 +11,7 @@
 #include "codegen/analysis/AxisInfo.h"
 #include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/Lower.h"
+#include "codegen/cpu/plan/MovingTiles.h"
 #include "codegen/cpu/plan/Plan.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -209,6 +210,22 @@ private:
                 bool pairs, int64_t rows, int64_t vectors, int64_t width,
                 int64_t depth, mlir::Value row, mlir::Value column);
 
+  // Prefetch.cpp: fetches the loop's next tiles while a dot runs.
+  struct Ahead {
+    llvm::SmallVector<MovingTile> tiles;
+    /// Scalars of the body with their values in the next iteration.
+    llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+    /// An i1: this iteration is not the last.
+    mlir::Value more;
+  };
+  Ahead lookAhead(tile::DotOp dot);
+  mlir::Value scalarAhead(mlir::Value value, mlir::scf::ForOp loop,
+                          Ahead &ahead);
+  mlir::Value repeat(mlir::Operation *op, mlir::scf::ForOp loop, Ahead &ahead);
+  void swapScalars(Ahead &ahead);
+  /// Emits the share of one of `blocks` equal parts of the dot.
+  void prefetch(Ahead &ahead, mlir::Value block, int64_t blocks);
+
   // DotPairs.cpp: products of bf16 by vdpbf16ps, two along K in 32 bits.
   void emitPairedDot(tile::DotOp op, const View &c, bool zero);
   void pack(mlir::Value value, const View &view);
@@ -228,6 +245,8 @@ private:
   LaneBuilder lanes;
   mlir::LLVM::LLVMFuncOp entry;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  /// The emitted loops of the kernel's loops.
+  llvm::DenseMap<mlir::Operation *, mlir::scf::ForOp> loops;
   llvm::SmallVector<mlir::Value> slotAddresses;
   llvm::SmallVector<mlir::ArrayAttr> ownScope, otherScopes;
   mlir::Value args, pid, grid, scratch;
