@@ -116,6 +116,7 @@ private:
   Lanes expression(mlir::Value value, const Index &index);
   Lanes evaluateElementwise(mlir::Operation *op, unsigned result,
                             const Index &index);
+  mlir::Value isRun(mlir::Value vector);
   Lanes evaluateAddPtr(mlir::Operation *op, const Lanes &ptr,
                        const Lanes &offset);
   Lanes evaluateView(mlir::Operation *op, const Index &index);

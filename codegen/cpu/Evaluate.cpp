@@ -305,6 +305,27 @@ Lanes Emitter::mayWrap(const Lanes &offset, int64_t width) {
   return result;
 }
 
+// Returns an i1 that is true if the integers of `vector` are consecutive. The
+// analysis often cannot prove it of indices modulo or below a size, but one
+// load can then replace a gather.
+Value Emitter::isRun(Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  const int64_t width = type.getNumElements();
+  Value first = lanes.extract(vector, 0),
+        last = lanes.extract(vector, width - 1);
+  Lanes run = Lanes::affine(first, lanes.integer(first.getType(), 1));
+  Value equal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, vector,
+                                      lanes.vector(run, width));
+  Value bits =
+      LLVM::BitcastOp::create(b, loc, b.getIntegerType(unsigned(width)), equal);
+  Value all = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, bits,
+                                    lanes.integer(bits.getType(), -1));
+  // The sums above may wrap, and addresses do not.
+  Value rises =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, first, last);
+  return arith::AndIOp::create(b, loc, all, rises);
+}
+
 Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
                               const Lanes &offset) {
   Type pointee =
@@ -327,6 +348,14 @@ Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
   if (bytes.kind == Lanes::General) {
     int64_t width = cast<VectorType>(bytes.value.getType()).getNumElements();
     Value moved = lanes.mul(bytes.value, lanes.splat(size, width));
+    if (ptr.kind == Lanes::Uniform) {
+      Value first = lanes.add(ptr.value, lanes.extract(moved, 0));
+      result = Lanes::affine(first, size);
+      result.base = ptr.base;
+      result.exact = isRun(offset.value);
+      result.wrapped = lanes.add(lanes.splat(ptr.value, width), moved);
+      return result;
+    }
     result.kind = Lanes::General;
     result.value = lanes.add(lanes.vector(ptr.offsets(), width), moved);
     return result;
