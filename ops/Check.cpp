@@ -186,9 +186,10 @@ void checkCompressed(const char *op, const at::Tensor &cuSeqlens,
 }
 
 at::Tensor unitLast(const at::Tensor &tensor) {
-  // Kernels multiply a stride by a row index of one tile (at most 128) in 32
-  // bits.
-  constexpr int64_t largest = int64_t{1} << 24;
+  // Kernels multiply a stride by the number of a row from the first row of a
+  // tile on, in 32 bits. A tile has less than 16,384 rows: that of compression
+  // has all tokens of its blocks.
+  constexpr int64_t largest = int64_t{1} << 17;
   bool fits = tensor.dim() == 0 || tensor.stride(-1) == 1;
   for (int64_t stride : tensor.strides())
     fits &= stride <= largest;
