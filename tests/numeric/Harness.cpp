@@ -220,8 +220,11 @@ void checkAttention(const Shape &shape, const std::string &op,
       gradients({o, lse}, {gradO, gradLse}, {q, k, v});
   Array rgo = toReference(gradO), rgl = toReference(gradLse);
   Array dq(rq.shape), dk(rk.shape), dv(rv.shape);
-  reference::attentionBackward(rq, rk, rv, keys, scale, ro, rlse, rgo, rgl, dq,
-                               dk, dv);
+  // The backward pass reads the output as it is stored: of a token with few
+  // keys, its rounding is the largest part of the error of dq.
+  Array stored = toReference(o);
+  reference::attentionBackward(rq, rk, rv, keys, scale, stored, rlse, rgo, rgl,
+                               dq, dk, dv);
   expectClose(grads[0], dq, shape.limit(), "dq", gradientFloor);
   expectClose(grads[1], dk, shape.limit(), "dk", gradientFloor);
   expectClose(grads[2], dv, shape.limit(), "dv", gradientFloor);
