@@ -129,7 +129,9 @@ Value Emitter::apply(Operation *op, unsigned result, ArrayRef<Value> operands) {
     if (towardsZero &&
         element.getIntOrFloatBitWidth() < source.getIntOrFloatBitWidth())
       unsupported(op, "rounding towards zero to this type");
-    if (now.isF64() && held.isF32())
+    if (now.isF64() && isNarrowFloat(element))
+      value = lanes.roundToOdd(value);
+    else if (now.isF64() && held.isF32())
       value = arith::TruncFOp::create(b, loc, lanes.like(value, held), value);
     else if (now.isF32() && held.isF64())
       value = arith::ExtFOp::create(b, loc, lanes.like(value, held), value);

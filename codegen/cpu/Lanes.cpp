@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 #include <cassert>
@@ -188,6 +189,27 @@ Value LaneBuilder::roundToBf16(Value value, bool towardsZero) {
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
   rounded = arith::SelectOp::create(b, loc, isNan, quiet, rounded);
   return arith::BitcastOp::create(b, loc, value.getType(), rounded);
+}
+
+// Truncates to f32 and sets the last bit if that is inexact ("round to odd"):
+// f32 has at least two more bits than the result of the next rounding, which
+// then is that of the exact value (Boldo and Melquiond, "When double rounding
+// is odd", 2005).
+Value LaneBuilder::roundToOdd(Value value) {
+  Value near =
+      arith::TruncFOp::create(b, loc, like(value, b.getF32Type()), value);
+  Value back = arith::ExtFOp::create(b, loc, value.getType(), near);
+  Value inexact =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, back, value);
+  Value away = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT,
+                                     math::AbsFOp::create(b, loc, back),
+                                     math::AbsFOp::create(b, loc, value));
+  Type bitsType = like(value, b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, loc, bitsType, near);
+  bits = sub(bits, arith::ExtUIOp::create(b, loc, bitsType, away));
+  bits = arith::OrIOp::create(
+      b, loc, bits, arith::ExtUIOp::create(b, loc, bitsType, inexact));
+  return arith::BitcastOp::create(b, loc, near.getType(), bits);
 }
 
 Value LaneBuilder::roundTo(Type element, Value value) {

@@ -100,6 +100,8 @@ public:
   /// Rounds f32 (scalar or vector) to the nearest bf16, ties to even.
   mlir::Value roundToBf16(mlir::Value value, bool towardsZero = false);
   mlir::Value roundTo(mlir::Type element, mlir::Value value);
+  /// Converts f64 to an f32 that rounds to the same f16 or bf16.
+  mlir::Value roundToOdd(mlir::Value value);
   /// Returns the 16 bits of an f16 or bf16 register value; widenBits is the
   /// inverse.
   mlir::Value narrowBits(mlir::Type element, mlir::Value value);

@@ -118,7 +118,9 @@ Tensor Emitter::floatCast(Tensor value, Element to, bool towardZero) {
   if (value.type.element == to)
     return value;
   if (isFp8(to.dtype))
-    return toFp8(cast(value, kFp32), to.dtype, towardZero);
+    return toFp8(value.type.element.dtype == DType::Fp64 ? roundToOdd(value)
+                                                         : cast(value, kFp32),
+                 to.dtype, towardZero);
   Type type = value.type.with(to);
   auto rounding = towardZero ? tile::Rounding::RTZ : tile::Rounding::RTNE;
   return {tile::ConvertOp::create(builder, location(), toMlir(context(), type),

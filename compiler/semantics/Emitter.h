@@ -153,6 +153,8 @@ private:
   Tensor fromFp8(Tensor value);
   /// Converts an fp32 to an 8-bit float.
   Tensor toFp8(Tensor value, DType type, bool towardZero);
+  /// Converts an fp64 to an fp32 that rounds to the same 8-bit float.
+  Tensor roundToOdd(Tensor value);
 
   ErrorReporter &reporter;
 };

@@ -28,7 +28,8 @@ constexpr Format kE4M3{3, 0x3C800000, 0x7E, 0x1p-9, 0x1p14};
 constexpr Format kE5M2{2, 0x38800000, 0x7B, 0x1p-16, 0x1p7};
 
 constexpr Element kInt8{DType::Int8, false}, kInt16{DType::Int16, false},
-    kInt32{DType::Int32, false}, kFp16{DType::Fp16, false};
+    kInt32{DType::Int32, false}, kFp16{DType::Fp16, false},
+    kInt64{DType::Int64, false}, kFp64{DType::Fp64, false};
 
 const Format &formatOf(DType type) {
   return type == DType::Fp8E5 ? kE5M2 : kE4M3;
@@ -67,6 +68,23 @@ Tensor Emitter::fromFp8(Tensor value) {
   Value scaled = binary(BinaryOp::Mul, number, Const(0x1p120));
   Tensor isNan = *compare(CompareOp::Eq, size, bitsOf(0x7F)).tensor();
   return select(isNan, Const(std::numeric_limits<double>::quiet_NaN()), scaled);
+}
+
+// Converts float64 to the float32 from which toFp8 rounds as from the exact
+// value: truncated, with the last bit set if that is inexact. The conversion to
+// nearest moves inexact values away from zero or towards it; the bits of the
+// former are one too large.
+Tensor Emitter::roundToOdd(Tensor value) {
+  Tensor near = cast(value, kFp32), back = cast(near, kFp64);
+  auto size = [&](Tensor number) {
+    Tensor bits = bitcast(number, kInt64);
+    return binary(BinaryOp::And, bits, bitsOf(0x7FFFFFFFFFFFFFFFll));
+  };
+  Tensor away = *compare(CompareOp::Gt, size(back), size(value)).tensor();
+  Tensor inexact = *compare(CompareOp::Ne, back, value).tensor();
+  Value bits = binary(BinaryOp::Sub, bitcast(near, kInt32), cast(away, kInt32));
+  return bitcast(*binary(BinaryOp::Or, bits, cast(inexact, kInt32)).tensor(),
+                 kFp32);
 }
 
 // Rounds to nearest even or toward zero. A value out of range becomes the
