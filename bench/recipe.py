@@ -16,6 +16,7 @@ ALONE = {
     "qk_norm": ["model.qk_norm=true"],
     "softcap": ["model.logit_softcap=15"],
     "polar_express": ["train.muon_iterations=polar_express"],
+    "normuon": ["train.muon_normalize=true"],
     "cautious_decay": ["train.cautious_decay=true"],
     "head_rate": ["train.head_lr_factor=0.5"],
 }

@@ -85,6 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         Settings{"attention=nsa", "nsa.phi=conv", "nsa.gate_input=q_mean"},
         Settings{"attention=nsa", "nsa.phi=mlp_pe"},
         Settings{"attention=nsa", "train.optimizer=muon"},
+        Settings{"attention=nsa", "train.optimizer=muon",
+                 "train.muon_normalize=true"},
         Settings{"attention=dense", "model.vocab_size=8192"},
         Settings{"attention=dense", "model.vocab_size=8192",
                  "runtime.fused_loss=false"},

@@ -198,14 +198,20 @@ TEST_F(Ranks, AStepIsTheSameHoweverItsRowsAreDivided) {
 }
 
 TEST_F(Ranks, MuonMakesTheSameUpdatesInEach) {
-  const std::vector<std::string> muon = {"train.optimizer=muon",
-                                         "train.lr=0.003"};
+  const std::vector<std::string> muon = {
+      "train.optimizer=muon", "train.lr=0.003", "train.muon_normalize=true"};
   std::vector<std::string> one = muon, two = muon;
   one.insert(one.end(), {"train.batch_size=2", "train.accumulate=2"});
-  two.push_back("train.batch_size=4");
+  two.insert(two.end(), {"train.batch_size=4", "train.save_every=6"});
   expectFine(run("one", one));
   expectFine(runRanks(2, "two", two));
   expectEqual("one", "two", 12);
+  // At a resume the first process sends the moments of rows to the second.
+  const std::string before = checkpoint("two", 12, "model.safetensors");
+  fs::remove(folder.path / "two/metrics.json");
+  fs::remove_all(folder.path / "two/ckpt/step_00000012");
+  expectFine(runRanks(2, "two", two));
+  EXPECT_EQ(checkpoint("two", 12, "model.safetensors"), before);
   two.push_back("runtime.zero_stage=1");
   expectRefused(runRanks(2, "parts", two),
                 "train.optimizer=muon needs whole matrices");

@@ -147,6 +147,7 @@ TEST_F(Train, MuonLearnsAndResumesBitForBit) {
       "train.muon_lr=0.02", "train.save_every=40", "train.log_every=10"};
   const std::vector<std::string> recipe = {
       "train.muon_iterations=polar_express",
+      "train.muon_normalize=true",
       "train.cautious_decay=true",
       "train.weight_decay=0.1",
       "train.head_lr_factor=2",

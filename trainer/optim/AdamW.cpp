@@ -70,13 +70,16 @@ void cautiousDecay(const at::Tensor &weight, const at::Tensor &before,
 AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
              Shard shard)
     : config(config), parameters(parameters), begins(parameters.size()),
-      part(shard) {
+      rowBegins(parameters.size()), part(shard) {
   const at::NoGradGuard noGrad;
-  int64_t size = 0;
+  int64_t size = 0, matrixRows = 0;
   for (const int group : {0, 1, 2}) {
     for (size_t i = 0; i < parameters.size(); ++i)
       if (groupOf(parameters[i], config) == group) {
         begins[i] = size;
+        rowBegins[i] = matrixRows;
+        if (group == 0 && config.muonNormalize)
+          matrixRows += parameters[i].value.size(0);
         if (parameters[i].name == "head")
           head = size;
         size += (parameters[i].value.numel() + unit - 1) / unit * unit;
@@ -102,6 +105,7 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
   first = at::zeros({to - from}, options);
   second = at::zeros({to - std::max(from, orthogonal)}, options);
   count = at::zeros({}, options);
+  rows = at::zeros({matrixRows}, options);
   for (size_t i = 0; i < parameters.size(); ++i) {
     at::Tensor &value = parameters[i].value;
     shapes.push_back(value.sizes().vec());
@@ -123,6 +127,12 @@ at::Tensor AdamW::placeOf(const at::Tensor &buffer, size_t index,
   const std::vector<int64_t> &shape = shapes[index];
   return buffer.narrow(0, begins[index] - start, c10::multiply_integers(shape))
       .view(shape);
+}
+
+at::Tensor AdamW::rowsOf(const at::Tensor &buffer, size_t index) const {
+  if (!config.muonNormalize)
+    return {};
+  return buffer.narrow(0, rowBegins[index], shapes[index][0]);
 }
 
 std::pair<int64_t, int64_t> AdamW::rangeOf(size_t parameter) const {
@@ -234,7 +244,8 @@ void AdamW::stepMatrices(double learningRate) {
   for (size_t i = 0; i < parameters.size(); ++i)
     if (usesMuon(parameters[i], config))
       matrices.push_back({placeOf(master, i), placeOf(gradient, i),
-                          placeOf(first, i), parameters[i].stacked});
+                          placeOf(first, i), parameters[i].stacked,
+                          rowsOf(rows, i)});
   muonStep(matrices, learningRate, config);
 }
 
@@ -260,6 +271,8 @@ std::vector<models::Parameter> AdamW::state(const OptimizerState &whole) const {
     if (!usesMuon(parameters[i], config))
       all.push_back({parameters[i].name + ".second",
                      placeOf(whole.second, i, orthogonal)});
+    else if (config.muonNormalize)
+      all.push_back({parameters[i].name + ".second", rowsOf(whole.rows, i)});
     all.push_back({parameters[i].name + ".steps", whole.count});
   }
   return all;

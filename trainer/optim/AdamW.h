@@ -37,9 +37,10 @@ struct Shard {
 
 /// Tensors of the optimizer's state: fp32 weights and the two moments, each
 /// [n], and the number of completed steps, fp32 []. Muon's matrices come first
-/// and are not part of `second`.
+/// and are not part of `second`. `rows` has the second moments of their rows,
+/// fp32 [rows of all matrices]; empty without train.muon_normalize.
 struct OptimizerState {
-  at::Tensor weight, first, second, count;
+  at::Tensor weight, first, second, count, rows;
 };
 
 /// Updates the parameters of a model from fp32 weights, gradients and moments.
@@ -90,7 +91,7 @@ public:
   Shard shard() const { return part; }
   /// Returns the state of this process's shard. The tensors share memory with
   /// the optimizer.
-  OptimizerState own() const { return {master, first, second, count}; }
+  OptimizerState own() const { return {master, first, second, count, rows}; }
   /// Returns the weights of all shards as the model reads them, [n].
   const at::Tensor &values() const { return computed; }
   /// Returns views of the fp32 weights of `whole`, a state of all shards, with
@@ -111,6 +112,9 @@ private:
   /// first element has number `start`.
   at::Tensor placeOf(const at::Tensor &buffer, size_t index,
                      int64_t start = 0) const;
+  /// Returns the view of the second moments of the rows of Muon's parameter
+  /// `index` in OptimizerState::rows; undefined without train.muon_normalize.
+  at::Tensor rowsOf(const at::Tensor &buffer, size_t index) const;
   void stepMatrices(double learningRate);
   /// Returns true if the model computes in bf16 or fp16.
   bool rounds() const { return computed.scalar_type() != at::kFloat; }
@@ -118,6 +122,8 @@ private:
   const Config &config;
   std::vector<models::Parameter> &parameters;
   std::vector<int64_t> begins; ///< First element of each parameter.
+  /// First row of each of Muon's parameters in `rows`.
+  std::vector<int64_t> rowBegins;
   std::vector<std::vector<int64_t>> shapes;
   /// Number of elements of Muon's matrices, which come first; number of
   /// elements of these and all other parameters that decay.
@@ -130,6 +136,7 @@ private:
   at::Tensor master, first, second; ///< Buffers for this shard: fp32 weights,
                                     ///< first and second moments.
   at::Tensor count;                 ///< Completed steps, fp32 [].
+  at::Tensor rows;                  ///< OptimizerState::rows.
 };
 
 } // namespace tessera::trainer

@@ -80,24 +80,30 @@ std::vector<at::Tensor> orthogonalized(const std::vector<at::Tensor> &matrices,
 
 namespace {
 
-// Matrices that one call of orthogonalized() computes, and their Nesterov
-// look-aheads: views of [rows, columns].
+// Matrices that one call of orthogonalized() computes, their Nesterov
+// look-aheads, both views of [rows, columns], and the rows' second moments.
 struct Group {
-  std::vector<at::Tensor> weights, aheads;
+  std::vector<at::Tensor> weights, aheads, seconds;
   int64_t elements = 0;
 
-  void add(const at::Tensor &weight, const at::Tensor &ahead) {
-    weights.push_back(weight);
-    aheads.push_back(ahead);
-    elements += weight.numel();
+  /// Adds the matrix of the parameter's rows [first, first + rows).
+  void add(const MuonParameter &p, const at::Tensor &ahead, int64_t first,
+           int64_t rows) {
+    weights.push_back(p.weight.narrow(0, first, rows));
+    aheads.push_back(ahead.narrow(0, first, rows));
+    seconds.push_back(p.second.defined() ? p.second.narrow(0, first, rows)
+                                         : at::Tensor());
+    elements += weights.back().numel();
   }
   void update(double rate, at::ScalarType type, const Config &config);
 };
 
 void Group::update(double rate, at::ScalarType type, const Config &config) {
-  const std::vector<at::Tensor> steps =
+  std::vector<at::Tensor> steps =
       orthogonalized(aheads, type, config.orthogonalization);
   for (size_t i = 0; i < steps.size(); ++i) {
+    if (seconds[i].defined())
+      steps[i] = normalizedRows(steps[i], seconds[i], config.muonBeta2);
     const double rows = double(weights[i].size(0)),
                  columns = double(weights[i].size(1));
     if (config.cautiousDecay)
@@ -109,6 +115,18 @@ void Group::update(double rate, at::ScalarType type, const Config &config) {
 }
 
 } // namespace
+
+at::Tensor normalizedRows(const at::Tensor &update, const at::Tensor &second,
+                          double beta2) {
+  constexpr double tiny = 1e-10; // an update of zeros stays zero
+  const at::Tensor x = update.to(at::kFloat);
+  const double columns = double(x.size(1));
+  second.lerp_(at::linalg_vector_norm(x, 2, at::IntArrayRef{1}).square() /
+                   columns,
+               1 - beta2);
+  at::Tensor scaled = x / second.sqrt().add(tiny).unsqueeze(1);
+  return scaled.mul_(x.norm() / scaled.norm().clamp_min(tiny));
+}
 
 void muonStep(const std::vector<MuonParameter> &parameters, double rate,
               const Config &config) {
@@ -132,7 +150,7 @@ void muonStep(const std::vector<MuonParameter> &parameters, double rate,
     for (const int64_t rows : stacked) {
       if (group.elements + rows * p.weight.size(1) > most)
         group.update(rate, type, config);
-      group.add(p.weight.narrow(0, first, rows), ahead.narrow(0, first, rows));
+      group.add(p, ahead, first, rows);
       first += rows;
     }
   }

@@ -35,17 +35,26 @@ std::vector<at::Tensor> orthogonalized(const std::vector<at::Tensor> &matrices,
 
 /// A parameter that Muon updates: fp32 weights, gradient and momentum, each
 /// [rows, columns]. `stacked` has the row counts of the matrices stacked in it;
-/// empty: a single matrix.
+/// empty: a single matrix. `second`, fp32 [rows], is undefined without
+/// train.muon_normalize.
 struct MuonParameter {
   at::Tensor weight, gradient, momentum;
   std::vector<int64_t> stacked;
+  at::Tensor second = {};
 };
+
+/// Returns NorMuon's update of a matrix, fp32 (arXiv:2510.05491): each row of
+/// `update` divided by the root of `second`, which becomes the running mean of
+/// the rows' mean squares. The result is scaled to the norm of `update`.
+at::Tensor normalizedRows(const at::Tensor &update, const at::Tensor &second,
+                          double beta2);
 
 /// Updates the parameters. Applies weight decay, with
 /// train.cautious_decay only to weights whose sign is that of the update; each
 /// momentum becomes the running mean of gradients. From each stacked matrix the
-/// function subtracts the orthogonalized Nesterov look-ahead times `rate` and
-/// sqrt(max(1, rows / columns)). Small matrices are computed in groups, so that
+/// function subtracts the orthogonalized Nesterov look-ahead (with
+/// train.muon_normalize its normalizedRows()) times `rate` and sqrt(max(1, rows
+/// / columns)). Small matrices are computed in groups, so that
 /// all CPU threads have work.
 void muonStep(const std::vector<MuonParameter> &parameters, double rate,
               const Config &config);

@@ -32,7 +32,8 @@ OptimizerState gatherState(const AdamW &optimizer, DataParallel &parallel) {
       const auto all = [&](const at::Tensor &part) {
         return at::zeros({part.size(0) * parallel.size()}, part.options());
       };
-      whole = {all(own.weight), all(own.first), all(own.second), own.count};
+      whole = {all(own.weight), all(own.first), all(own.second), own.count,
+               own.rows};
     } catch (const std::exception &) { // c10::Error or std::bad_alloc
       whole = {};
       room = false;
@@ -60,6 +61,9 @@ void shareState(const OptimizerState &whole, AdamW &optimizer,
   share(whole.first, own.first);
   share(whole.second, own.second);
   parallel.fromFirst(own.count);
+  // Muon's state has no shards (validateOptimizer() in Config.cpp).
+  if (own.rows.numel() > 0)
+    parallel.fromFirst(own.rows);
   optimizer.refresh();
   shareWeights(optimizer, parallel);
 }

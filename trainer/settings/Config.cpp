@@ -218,6 +218,9 @@ void validateOptimizer(const Config &c) {
                             "makes the head the embedding",
                             c.headRateFactor),
                 "set model.tied_head: false, or train.head_lr_factor: 1");
+  if (c.muonNormalize && c.optimizer != OptimizerKind::Muon)
+    throw Error("train.muon_normalize is true, but train.optimizer is adamw",
+                "set train.optimizer: muon, or train.muon_normalize: false");
   if (c.optimizer != OptimizerKind::Muon)
     return;
   if (c.zeroStage > 0)

@@ -78,6 +78,8 @@ struct Config {
   double muonRate = 0.02; ///< Muon's rate when the schedule is at learningRate.
   double muonMomentum = 0.95;
   Orthogonalization orthogonalization = Orthogonalization::NewtonSchulz;
+  bool muonNormalize = false; ///< NorMuon: normalizes each row of an update.
+  double muonBeta2 = 0.95;    ///< Of the rows' mean squares.
   double weightDecay = 0.0;
   bool cautiousDecay = false; ///< Decays only what the update shrinks.
   double headRateFactor = 1;  ///< Of the rate of an untied head.

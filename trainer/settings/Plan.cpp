@@ -405,6 +405,13 @@ int64_t muonParameters(const Plan &plan) {
   return count;
 }
 
+/// Returns the number of rows of Muon's matrices.
+int64_t muonRows(const ModelConfig &m) {
+  return m.layers * (m.heads * m.keyDim + 2 * m.dim +
+                     (mlpMatrices(m) - 1) * m.mlpDim) +
+         branches(m) * m.kvHeads * (m.keyDim + m.valueDim);
+}
+
 std::vector<std::string> kernelsOf(const Config &c) {
   if (c.kernels == KernelSource::Torch)
     return {};
@@ -483,6 +490,8 @@ static Plan memoryOf(const Config &c, bool keepsLogits) {
       int64_t(std::ceil(parameterBytes(c) * double(plan.parameters)));
   if (c.optimizer == OptimizerKind::Muon)
     plan.stateBytes -= 4 * muonParameters(plan);
+  if (c.muonNormalize)
+    plan.stateBytes += 4 * muonRows(m);
   plan.activationBytes = activationBytes(c, plan.parameters, keepsLogits);
   if (keepsLogits)
     plan.logitsBytes = int64_t(

@@ -84,6 +84,12 @@ std::vector<Setting> trainSettings() {
           orthogonalizations,
           "polynomials that make those updates orthogonal: five "
           "times Newton-Schulz, or the five of Polar Express"),
+      SettingEntry::of("train.muon_normalize", MEMBER(muonNormalize),
+                       "NorMuon: rows of those updates are divided by the root "
+                       "of the running mean of their mean square"),
+      SettingEntry::of("train.muon_beta2", MEMBER(muonBeta2),
+                       "share of that running mean that stays at a step")
+          .range(0, 0.999999),
       SettingEntry::of(
           "train.weight_decay", MEMBER(weightDecay),
           "on matrices but those of gates and compression, not on vectors")

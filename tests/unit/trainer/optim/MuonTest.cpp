@@ -105,15 +105,37 @@ Config muonConfig() {
   return c;
 }
 
-/// Polynomials and cautious weight decay.
+/// NorMuon's form of an update (arXiv:2510.05491): rows divided by the roots of
+/// `second`, the running means of their mean squares; the norm stays.
+void normalize(Matrix &update, std::vector<double> &second, double beta2) {
+  double before = 0, after = 0;
+  for (size_t r = 0; r < update.size(); ++r) {
+    double squares = 0;
+    for (const double v : update[r])
+      squares += v * v;
+    before += squares;
+    second[r] =
+        beta2 * second[r] + (1 - beta2) * squares / double(update[r].size());
+    for (double &v : update[r])
+      v /= std::sqrt(second[r]);
+    after += squares / second[r];
+  }
+  for (auto &row : update)
+    for (double &v : row)
+      v *= std::sqrt(before / after);
+}
+
+/// Polynomials, cautious weight decay and normalized rows.
 class MuonForms
-    : public testing::TestWithParam<std::pair<Orthogonalization, bool>> {};
+    : public testing::TestWithParam<std::tuple<Orthogonalization, bool, bool>> {
+};
 
 // Momentum, Nesterov, weight decay and the scale by the shape over three steps;
 // tall, wide and stacked matrices, each of a stack by itself.
 TEST_P(MuonForms, FollowTheFormulaOfEachMatrix) {
   Config c = muonConfig();
-  std::tie(c.orthogonalization, c.cautiousDecay) = GetParam();
+  std::tie(c.orthogonalization, c.cautiousDecay, c.muonNormalize) = GetParam();
+  c.muonBeta2 = 0.8;
   const bool polar = c.orthogonalization == Orthogonalization::PolarExpress;
   int kept = 0;
   at::manual_seed(1);
@@ -135,6 +157,9 @@ TEST_P(MuonForms, FollowTheFormulaOfEachMatrix) {
                          std::vector<double>(weights.back()[0].size()));
   }
   AdamW optimizer(all, c);
+  std::vector<std::vector<double>> seconds;
+  for (const auto &[first, rows, i] : matrices)
+    seconds.emplace_back(rows);
   for (int step = 1; step <= 3; ++step) {
     std::vector<Matrix> ahead;
     for (size_t i = 0; i < all.size(); ++i) {
@@ -150,10 +175,13 @@ TEST_P(MuonForms, FollowTheFormulaOfEachMatrix) {
     }
     optimizer.step(0.004 / step);
     const double rate = 0.02 / step;
-    for (const auto &[first, rows, i] : matrices) {
+    for (size_t m = 0; m < matrices.size(); ++m) {
+      const auto &[first, rows, i] = matrices[m];
       const auto begin = ahead[i].begin() + long(first);
       const Matrix given(begin, begin + long(rows));
-      const Matrix update = polar ? polarExpress(given) : newtonSchulz(given);
+      Matrix update = polar ? polarExpress(given) : newtonSchulz(given);
+      if (c.muonNormalize)
+        normalize(update, seconds[m], 0.8);
       const double columns = double(update[0].size()),
                    scale = std::sqrt(std::max(1.0, double(rows) / columns));
       for (size_t r = 0; r < rows; ++r)
@@ -176,10 +204,26 @@ TEST_P(MuonForms, FollowTheFormulaOfEachMatrix) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, MuonForms,
-    testing::Values(std::pair(Orthogonalization::NewtonSchulz, false),
-                    std::pair(Orthogonalization::NewtonSchulz, true),
-                    std::pair(Orthogonalization::PolarExpress, false),
-                    std::pair(Orthogonalization::PolarExpress, true)));
+    testing::Combine(testing::Values(Orthogonalization::NewtonSchulz,
+                                     Orthogonalization::PolarExpress),
+                     testing::Bool(), testing::Bool()));
+
+// A step's gradient of zeros changes neither weights nor the moments' meaning.
+TEST(Muon, NormalizesAnUpdateOfZeros) {
+  const at::Tensor second = at::zeros({3});
+  const at::Tensor zeros = normalizedRows(at::zeros({3, 4}), second, 0.9);
+  EXPECT_EQ(zeros.abs().sum().item<double>(), 0);
+  EXPECT_EQ(second.sum().item<double>(), 0);
+  const at::Tensor rows =
+      at::ones({3, 4}) * at::tensor({1.0, 4.0, 0.0}).view({3, 1});
+  const at::Tensor made = normalizedRows(rows.to(at::kBFloat16), second, 0.9);
+  EXPECT_EQ(made.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::allclose(second, at::tensor({0.1f, 1.6f, 0.0f})));
+  // Both rows have the same size now, and together the norm of before.
+  EXPECT_TRUE(
+      at::allclose(made.select(1, 0).square(), at::tensor({8.5f, 8.5f, 0.0f})))
+      << made;
+}
 
 // A step over several groups of matrices is the step of each parameter alone.
 TEST(Muon, GroupsDoNotMixParameters) {
@@ -313,6 +357,36 @@ TEST(Muon, APlanCountsItsState) {
   const Plan plan = planOf(c);
   EXPECT_EQ(plan.parameters, model.parameterCount());
   EXPECT_EQ(plan.stateBytes, 16 * plan.parameters - 4 * elements);
+  c.muonNormalize = true;
+  const AdamW optimizer(model.parameters(), c);
+  EXPECT_EQ(planOf(c).stateBytes - plan.stateBytes,
+            int64_t(optimizer.own().rows.nbytes()));
+}
+
+// The second moments of rows are part of the state, by parameter.
+TEST(Muon, StoresTheMomentsOfRows) {
+  Config c = muonConfig();
+  c.muonNormalize = true;
+  models::Transformer model(c.model, models::KernelSource::Torch, 1);
+  AdamW optimizer(model.parameters(), c);
+  at::manual_seed(3);
+  for (auto &p : model.parameters())
+    p.value.mutable_grad() = at::randn(p.value.sizes());
+  optimizer.step(0.004);
+  int seconds = 0;
+  for (const auto &p : optimizer.state()) {
+    if (!p.name.ends_with(".second"))
+      continue;
+    ++seconds;
+    EXPECT_GT(p.value.abs().sum().item<double>(), 0) << p.name;
+    for (const auto &weight : model.parameters())
+      if (weight.name + ".second" == p.name) {
+        EXPECT_EQ(p.value.sizes(), usesMuon(weight, c)
+                                       ? weight.value.sizes().slice(0, 1)
+                                       : weight.value.sizes());
+      }
+  }
+  EXPECT_EQ(seconds, int(model.parameters().size()));
 }
 
 } // namespace

@@ -507,6 +507,15 @@ TEST(Settings, ATiedHeadHasNoRateOfItself) {
   EXPECT_TRUE(has(refusal("model: {logit_softcap: -1}"), "logit_softcap"));
 }
 
+TEST(Settings, OnlyMuonNormalizesRows) {
+  EXPECT_TRUE(has(refusal("train: {muon_normalize: true}"),
+                  "train.optimizer is adamw"));
+  EXPECT_TRUE(has(refusal("train: {muon_beta2: 1}"), "muon_beta2"));
+  EXPECT_TRUE(
+      parseConfig("train: {muon_normalize: true, optimizer: muon}", "x", {})
+          .muonNormalize);
+}
+
 TEST(Settings, OurConfigsAreRead) {
   for (const char *name :
        {"quickstart", "sim_smoke", "dilated_window", "paper"})
