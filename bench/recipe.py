@@ -15,6 +15,8 @@ ALONE = {
     "none": [],
     "qk_norm": ["model.qk_norm=true"],
     "softcap": ["model.logit_softcap=15"],
+    "value_embeddings": ["model.value_embeddings=2"],
+    "bigram_embeddings": ["model.bigram_embeddings=4096"],
     "polar_express": ["train.muon_iterations=polar_express"],
     "normuon": ["train.muon_normalize=true"],
     "cautious_decay": ["train.cautious_decay=true"],

@@ -17,13 +17,16 @@ namespace tessera::models {
 struct Transformer::Block {
   at::Tensor attentionNorm, projection, output;
   at::Tensor queryNorm, keyNorm; ///< [dk]; undefined without model.qk_norm.
+  /// [vocabulary, Hkv * dv] and [1]; undefined in layers without
+  /// model.value_embeddings.
+  at::Tensor valueTable, valueScale;
   std::unique_ptr<LayerAttention> attention;
   at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
 
   std::vector<at::Tensor> attentionWeights() const {
     std::vector<at::Tensor> all = attention->weights();
-    all.insert(all.end(),
-               {attentionNorm, projection, output, queryNorm, keyNorm});
+    all.insert(all.end(), {attentionNorm, projection, output, queryNorm,
+                           keyNorm, valueTable, valueScale});
     return defined(std::move(all));
   }
   std::vector<at::Tensor> mlpWeights() const {

@@ -10,6 +10,7 @@
 // kernels if there are any; they select the same blocks as the training kernel.
 #include "models/Transformer.h"
 
+#include "models/Bigrams.h"
 #include "models/Block.h"
 #include "models/Cache.h"
 #include "models/RopeTable.h"
@@ -86,13 +87,15 @@ at::Tensor Transformer::extend(const at::Tensor &tokens, Cache &cache) {
   cache.text.slice(1, cache.tokens, last).copy_(tokens);
   rewind(cache, last);
   const int64_t again = last - count - cache.tokens; // tokens to recompute
-  at::Tensor x = at::embedding(
-      embedding, cache.text.slice(1, cache.tokens, last).flatten());
+  const at::Tensor known =
+      at::constant_pad_nd(cache.text.slice(1, 0, last), {1, 0}, noToken);
+  const at::Tensor flat = known.slice(1, cache.tokens + 1).flatten();
+  at::Tensor x = embedded(flat, known.slice(1, cache.tokens, last).flatten());
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Block &b = blocks[i];
     x = x + extendAttention(b,
                             source->rmsNorm(x, b.attentionNorm, c.normEpsilon),
-                            cache, i);
+                            flat, cache, i);
     x = x + mlp(b, source->rmsNorm(x, b.mlpNorm, c.normEpsilon));
   }
   cache.tokens = last;
@@ -127,10 +130,11 @@ void Transformer::rewind(Cache &cache, int64_t last) {
 }
 
 at::Tensor Transformer::extendAttention(const Block &b, const at::Tensor &x,
-                                        Cache &cache, size_t layerNumber) {
+                                        const at::Tensor &tokens, Cache &cache,
+                                        size_t layerNumber) {
   const ModelConfig &c = settings;
   const int64_t sequences = cache.count, n = b.attention->branches();
-  const Heads heads = split(b, source->linear(x, b.projection));
+  const Heads heads = split(b, source->linear(x, b.projection), tokens);
   const at::Tensor rotated = models::rotated(
       byHead(heads.turned, sequences).to(at::kFloat), cache.tokens, c.rope);
   const at::Tensor values = byHead(heads.values, sequences).to(at::kFloat);

@@ -8,6 +8,7 @@
 #include "support/Error.h"
 #include "support/Text.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <utility>
@@ -111,6 +112,26 @@ void validateRope(const Rope &rope) {
                 "give the tokens of a sequence before the scaling");
 }
 
+void validateValueEmbeddings(const ModelConfig &c) {
+  const LayerSet &set = c.valueEmbeddings;
+  if (set.count > c.layers)
+    throw Error(fmt::format("model.value_embeddings is {}, but model.n_layers "
+                            "is {}",
+                            set.count, c.layers),
+                fmt::format("{} gives every layer a table", c.layers));
+  for (const int64_t layer : set.listed) {
+    if (layer < 0 || layer >= c.layers)
+      throw Error(fmt::format("model.value_embeddings lists layer {}, but the "
+                              "layers are 0 to {}",
+                              layer, c.layers - 1),
+                  "layers are counted from 0");
+    if (std::count(set.listed.begin(), set.listed.end(), layer) > 1)
+      throw Error(
+          fmt::format("model.value_embeddings lists layer {} twice", layer),
+          "name each layer once");
+  }
+}
+
 } // namespace
 
 std::vector<std::string> CustomAttention::learnedNames() const {
@@ -164,6 +185,19 @@ int64_t ModelConfig::branchesOf(int64_t layer) const {
   return selection ? selection->pairs() : 1;
 }
 
+bool LayerSet::has(int64_t layer, int64_t layers) const {
+  if (listed.empty())
+    return (layer + 1) * count / layers > layer * count / layers;
+  return std::find(listed.begin(), listed.end(), layer) != listed.end();
+}
+
+int64_t ModelConfig::valueTables() const {
+  int64_t count = 0;
+  for (int64_t layer = 0; layer < layers; ++layer)
+    count += valueEmbeddings.has(layer, layers);
+  return count;
+}
+
 int64_t ModelConfig::layersWith(AttentionKind kind) const {
   if (kinds.empty())
     return attention == kind ? layers : 0;
@@ -209,6 +243,7 @@ void validate(const ModelConfig &c) {
                 "leave away the entries that no layer has, or raise "
                 "model.n_layers");
   validateRope(c.rope);
+  validateValueEmbeddings(c);
   if (c.has(AttentionKind::Nsa)) {
     validateGeometry(c.nsa);
     validateBranches(c);

@@ -90,6 +90,17 @@ constexpr int64_t fusedVocabulary = 8192;
 /// trainer::modelOf() decides; a model by itself takes chunks.
 enum class LossLogits : int { Auto, Keep, Chunks };
 
+/// Layers that a setting chooses: a list, or a number of layers.
+struct LayerSet {
+  int64_t count = 0;           ///< Number of layers if `listed` is empty.
+  std::vector<int64_t> listed; ///< Layers, counted from 0.
+
+  /// Returns whether a layer of a model of `layers` layers is one of them. A
+  /// number of layers is spread evenly up to the last layer.
+  bool has(int64_t layer, int64_t layers) const;
+  bool empty() const { return count == 0 && listed.empty(); }
+};
+
 struct ModelConfig {
   int64_t vocabulary = 256;
   int64_t dim = 192;
@@ -105,6 +116,12 @@ struct ModelConfig {
   /// learned factors of the layer.
   bool qkNorm = false;
   double logitSoftcap = 0; ///< c of c * tanh(logits / c); 0: none.
+  /// Layers whose values get scale * table[token], with a learned table
+  /// [vocabulary, kvHeads * valueDim] and a learned scale of the layer.
+  LayerSet valueEmbeddings;
+  /// Rows of the table of hashed pairs of a token and its predecessor, which
+  /// is added to the embedding (models/Bigrams.h); 0: none.
+  int64_t bigramEmbeddings = 0;
   Rope rope;
   double normEpsilon = 1e-6;
   AttentionKind attention = AttentionKind::Nsa;
@@ -142,6 +159,8 @@ struct ModelConfig {
   LayerKind builtAttentionOf(int64_t layer) const;
   /// Returns the number of key-value pairs that a layer projects.
   int64_t branchesOf(int64_t layer) const;
+  /// Returns the number of layers with a table of valueEmbeddings.
+  int64_t valueTables() const;
   /// Returns how many layers have builtAttentionOf() of that kind.
   int64_t layersWith(AttentionKind kind) const;
   /// Returns whether any layer has attention of that kind.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 
+#include "models/Bigrams.h"
 #include "models/Block.h"
 #include "models/Loss.h"
 #include "models/Recompute.h"
@@ -68,6 +69,20 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
     blocks.push_back(std::move(b));
   }
   finalNorm = make.constant("norm", {c.dim}, 1);
+  // Tables are no matrices of a block, so that AdamW updates them. The head
+  // comes last (AdamW.h).
+  for (int64_t i = 0; i < c.layers; ++i)
+    if (c.valueEmbeddings.has(i, c.layers)) {
+      const std::string in = fmt::format("value_embeddings.{}.", i);
+      Block &b = blocks[size_t(i)];
+      b.valueTable =
+          make.normal(in + "table", {c.vocabulary, c.kvHeads * c.valueDim},
+                      spreadOf(c.dim));
+      b.valueScale = make.constant(in + "scale", {1}, 1);
+    }
+  // Pairs that the data lack keep rows of zeros.
+  if (c.bigramEmbeddings > 0)
+    bigrams = make.constant("bigram_embedding", {c.bigramEmbeddings, c.dim}, 0);
   head =
       c.tiedHead ? embedding : make.normal("head", {c.vocabulary, c.dim}, 0.02);
 }
@@ -81,13 +96,29 @@ int64_t Transformer::parameterCount() const {
   return count;
 }
 
+at::Tensor Transformer::embedded(const at::Tensor &tokens,
+                                 const at::Tensor &previous) const {
+  const at::Tensor x = at::embedding(embedding, tokens);
+  if (!bigrams.defined())
+    return x;
+  return x + at::embedding(bigrams, bigramRows(previous, tokens,
+                                               settings.bigramEmbeddings));
+}
+
 Transformer::Heads Transformer::split(const Block &b,
-                                      const at::Tensor &projected) const {
+                                      const at::Tensor &projected,
+                                      const at::Tensor &tokens) const {
   const ModelConfig &c = settings;
   const int64_t n = b.attention->branches(), turned = c.heads + n * c.kvHeads;
   const std::vector<at::Tensor> parts = projected.split_with_sizes(
       {turned * c.keyDim, n * c.kvHeads * c.valueDim}, 1);
-  const at::Tensor values = parts[1].view({-1, n * c.kvHeads, c.valueDim});
+  at::Tensor values = parts[1].view({-1, n * c.kvHeads, c.valueDim});
+  if (b.valueTable.defined()) {
+    const at::Tensor own = at::embedding(b.valueTable, tokens) * b.valueScale;
+    values = (values.unflatten(1, {n, c.kvHeads}) +
+              own.view({-1, 1, c.kvHeads, c.valueDim}))
+                 .flatten(1, 2);
+  }
   const at::Tensor queriesAndKeys = parts[0].view({-1, turned, c.keyDim});
   if (!c.qkNorm)
     return {queriesAndKeys, values};
@@ -103,11 +134,12 @@ Transformer::Heads Transformer::split(const Block &b,
 }
 
 at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
+                                  const at::Tensor &tokens,
                                   const Packing &packing,
                                   const ForwardOptions &options,
                                   ForwardResult &result) {
   const ModelConfig &c = settings;
-  const Heads heads = split(b, source->linear(x, b.projection));
+  const Heads heads = split(b, source->linear(x, b.projection), tokens);
   const at::Tensor rotated = source->rope(heads.turned, packing, c.rope);
   // Split once instead of slicing. The backward pass of a split concatenates
   // the gradients; those of slices are padded to full size and added.
@@ -132,6 +164,7 @@ at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
 
 at::Tensor
 Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
+                             const at::Tensor &tokens,
                              const std::shared_ptr<const Packing> &packing,
                              const ForwardOptions &options) {
   // The functions outlive this call, so they own copies of the options. They
@@ -140,7 +173,7 @@ Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
   // Recomputation must not count statistics twice, and `statistics` can be
   // destroyed before the backward pass.
   const auto counted = std::make_shared<Statistics *>(options.statistics);
-  const auto attend = [this, b, packing, options,
+  const auto attend = [this, b, tokens, packing, options,
                        counted](const at::Tensor &y) {
     ForwardResult unused;
     ForwardOptions mine = options;
@@ -148,7 +181,7 @@ Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
     return y +
            attention(*b,
                      source->rmsNorm(y, b->attentionNorm, settings.normEpsilon),
-                     *packing, mine, unused);
+                     tokens, *packing, mine, unused);
   };
   const auto transform = [this, b](const at::Tensor &y) {
     return y + mlp(*b, source->rmsNorm(y, b->mlpNorm, settings.normEpsilon));
@@ -210,7 +243,10 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
   const bool keep = c.recompute == Recompute::None || options.wantIndices ||
                     !at::GradMode::is_enabled();
   ForwardResult result;
-  at::Tensor x = at::embedding(embedding, tokens.flatten());
+  const at::Tensor flat = tokens.flatten();
+  at::Tensor x = embedded(flat, bigrams.defined()
+                                    ? previousTokens(tokens, *packing).flatten()
+                                    : at::Tensor());
   // A layer's result that is not added to x yet: the next norm adds it and
   // normalizes the sum in one operation.
   at::Tensor added;
@@ -227,10 +263,11 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
     if (span.isActive())
       span.before(fmt::format("layer {}", &b - blocks.data()));
     if (!keep) {
-      x = recomputedBlock(b, x, packing, options);
+      x = recomputedBlock(b, x, flat, packing, options);
       continue;
     }
-    added = attention(b, normed(b.attentionNorm), *packing, options, result);
+    added =
+        attention(b, normed(b.attentionNorm), flat, *packing, options, result);
     added = mlp(b, normed(b.mlpNorm));
   }
   const at::Tensor last = normed(finalNorm);

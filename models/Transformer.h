@@ -50,24 +50,33 @@ public:
 private:
   struct Block;
   /// Heads of a projected layer input, [T, heads, d]: `turned` has the queries
-  /// and the keys of all branches, to which RoPE applies.
+  /// and the keys of all branches, to which RoPE applies. `values` includes the
+  /// layer's value embeddings of the tokens, int64 [T].
   struct Heads {
     at::Tensor turned, values;
   };
-  Heads split(const Block &block, const at::Tensor &projected) const;
+  Heads split(const Block &block, const at::Tensor &projected,
+              const at::Tensor &tokens) const;
+  /// Returns the first block's input [T, dim] of tokens and their predecessors
+  /// (noToken of models/Bigrams.h for none), int64 [T]. Without
+  /// model.bigram_embeddings `previous` may be undefined.
+  at::Tensor embedded(const at::Tensor &tokens,
+                      const at::Tensor &previous) const;
   /// Removes tokens from the cache whose attention depends on new tokens (up to
   /// last-1), so that extend() recomputes them.
   void rewind(Cache &cache, int64_t last);
   at::Tensor extendAttention(const Block &block, const at::Tensor &x,
-                             Cache &cache, size_t layerNumber);
+                             const at::Tensor &tokens, Cache &cache,
+                             size_t layerNumber);
   at::Tensor attention(const Block &block, const at::Tensor &x,
-                       const Packing &packing, const ForwardOptions &options,
-                       ForwardResult &result);
+                       const at::Tensor &tokens, const Packing &packing,
+                       const ForwardOptions &options, ForwardResult &result);
   at::Tensor mlp(const Block &block, const at::Tensor &x) const;
   /// Returns the logits of the last norm's output, softcapped if set.
   at::Tensor logits(const at::Tensor &x) const;
   /// Runs a block whose activations the backward pass recomputes.
   at::Tensor recomputedBlock(const Block &block, const at::Tensor &x,
+                             const at::Tensor &tokens,
                              const std::shared_ptr<const Packing> &packing,
                              const ForwardOptions &options);
 
@@ -76,6 +85,7 @@ private:
   std::vector<Parameter> all;
   std::vector<Block> blocks;
   at::Tensor embedding, finalNorm, head;
+  at::Tensor bigrams; ///< [rows, dim]; undefined without bigramEmbeddings.
 };
 
 } // namespace tessera::models

@@ -152,7 +152,9 @@ TEST_F(Train, MuonLearnsAndResumesBitForBit) {
       "train.weight_decay=0.1",
       "train.head_lr_factor=2",
       "model.qk_norm=true",
-      "model.logit_softcap=20"};
+      "model.logit_softcap=20",
+      "model.value_embeddings=1",
+      "model.bigram_embeddings=509"};
   for (const std::string precision : {"fp32", "bf16", "recipe"}) {
     std::vector<std::string> settings = muon;
     if (precision == "recipe")

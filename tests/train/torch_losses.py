@@ -178,12 +178,20 @@ def indexer(y, at, p):
     return index[:, :2], index[:, 2], x @ at["attention.index_weight"].T / math.sqrt(2 * 8)
 
 
+def pairs(tokens, rows):
+    """Rows of the pairs of each token and the one before it, which the first of a sequence lacks, in a table of hashed pairs."""
+    before = [None if i % LENGTH == 0 else tokens[i - 1] for i in range(len(tokens))]
+    return torch.tensor([((0 if b is None else b + 1) * 36313 ^ t * 27191) % rows for b, t in zip(before, tokens)])
+
+
 def forward(w, tokens, attention, p):
     """(logits [T, vocabulary] of packed tokens, sum of the layers' own losses)."""
     own = 0.0
     branches = STREAMS.get(attention, 1)
     turned = HEADS + branches * GROUPS
     x = torch.nn.functional.embedding(tokens, w["embedding"])
+    if "bigram_embedding" in w:
+        x = x + w["bigram_embedding"][pairs(tokens.tolist(), len(w["bigram_embedding"]))]
     for i in range(LAYERS):
         at = {name.split(".", 2)[2]: value for name, value in w.items() if name.startswith("blocks.%d." % i)}
         y = norm(x, at["attention.norm"])
@@ -191,6 +199,9 @@ def forward(w, tokens, attention, p):
         rotated = reference.rope(projected[:, :turned * SIZE].float().reshape(-1, turned, SIZE), p.position, 10000.0, SIZE)
         rotated = rotated.to(x.dtype).float()
         values = projected[:, turned * SIZE:].float().reshape(-1, branches * GROUPS, SIZE)
+        if "value_embeddings.%d.table" % i in w:
+            table = w["value_embeddings.%d.scale" % i] * w["value_embeddings.%d.table" % i][tokens]
+            values = (values + table.float().reshape(-1, GROUPS, SIZE).repeat(1, branches, 1)).to(x.dtype).float()
         query = rotated[:, :HEADS]
         keys = rotated[:, HEADS:].split(GROUPS, 1)
         values = values.split(GROUPS, 1)
@@ -270,15 +281,15 @@ def apart(losses, theirs):
             "largest_of_each_%d" % PART: [float("%.3g" % max(all_steps[i:i + PART])) for i in range(0, len(all_steps), PART)]}
 
 
-def compare(attention, precision, steps, rate, yardstick):
+def compare(attention, precision, steps, rate, yardstick, *more):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         data = text(max(20000, int(steps * BATCH * LENGTH * 1.1) + 4096))
         (folder / "text").write_bytes(data)
         # A step at a rate of zero leaves the first weights.
-        run(folder, "first", attention, precision, 1, "train.lr=0", "train.lr_final=0")
+        run(folder, "first", attention, precision, 1, "train.lr=0", "train.lr_final=0", *more)
         weights = tensors(folder / "first/ckpt/step_00000001/model.safetensors")
-        run(folder, "run", attention, precision, steps, "train.lr=%r" % rate, "train.lr_final=%r" % (rate / 10))
+        run(folder, "run", attention, precision, steps, "train.lr=%r" % rate, "train.lr_final=%r" % (rate / 10), *more)
         records = [json.loads(line) for line in (folder / "run/metrics.jsonl").read_text().splitlines()]
     ours = [record["bpb"] for record in records if "bpb" in record]
     theirs = plain(weights, data, attention, precision, steps, rate)

@@ -18,6 +18,13 @@ def test_40_steps(attention, precision):
 
 @ATTENTION
 @PRECISION
+def test_40_steps_with_tables(attention, precision):
+    tables = ("model.value_embeddings=[1]", "model.bigram_embeddings=509")
+    assert compare(attention, precision, 40, 0.001, False, *tables)["met"]
+
+
+@ATTENTION
+@PRECISION
 def test_300_steps(attention, precision):
     assert compare(attention, precision, 300, 0.001, False)["met"]
 

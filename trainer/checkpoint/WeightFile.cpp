@@ -38,7 +38,8 @@ bool isLlama(const models::ModelConfig &c) {
                      !c.has(models::AttentionKind::Kernel);
   return dense && c.mlp == models::MlpKind::SwiGlu && c.keyDim == c.valueDim &&
          c.keyDim % 2 == 0 && !c.rope.changed() && !c.qkNorm &&
-         c.logitSoftcap == 0;
+         c.logitSoftcap == 0 && c.valueEmbeddings.empty() &&
+         c.bigramEmbeddings == 0;
 }
 
 /// Reorders rows of queries or keys. This project's RoPE rotates pairs of
@@ -157,7 +158,8 @@ std::string exportWeights(const ExportOptions &options) {
                     " is not a Llama, which Hugging Face's names are for",
                 "a Llama has attention: dense, model.mlp: swiglu, as many "
                 "channels in values as in keys, positions as they are, and "
-                "neither model.qk_norm nor model.logit_softcap; "
+                "neither model.qk_norm, model.logit_softcap, "
+                "model.value_embeddings nor model.bigram_embeddings; "
                 "--names own writes every model");
   std::vector<models::Parameter> named;
   for (const Place &place : placesOf(*trained.model, options.names))
@@ -175,8 +177,9 @@ void importWeights(const std::string &file, models::Transformer &model) {
   if (llama && !isLlama(model.config()))
     throw Error(file + " has a Llama's weights, and the settings make no Llama",
                 "set attention: dense, model.mlp: swiglu, model.d_v as "
-                "model.d_k, and neither model.rope_scale, model.qk_norm nor "
-                "model.logit_softcap");
+                "model.d_k, and neither model.rope_scale, model.qk_norm, "
+                "model.logit_softcap, model.value_embeddings nor "
+                "model.bigram_embeddings");
   // A file can contain a tied head twice.
   if (llama && model.config().tiedHead)
     stored.erase("lm_head.weight");

@@ -24,8 +24,17 @@ namespace tessera::trainer {
 
 models::ModelConfig kernelsOnly(models::ModelConfig model) {
   // One layer of each kind.
-  model.layers =
-      std::min(model.layers, std::max<int64_t>(1, int64_t(model.kinds.size())));
+  const int64_t kinds = std::max<int64_t>(1, int64_t(model.kinds.size()));
+  const int64_t tables = model.valueTables(), layers = model.layers;
+  model.layers = std::min(layers, kinds);
+  // Value embeddings change the strides of values.
+  model.valueEmbeddings = {tables == layers ? model.layers : 0, {}};
+  if (tables > 0 && tables < layers) {
+    for (int64_t layer = 0; layer < kinds; ++layer)
+      model.valueEmbeddings.listed.push_back(layer);
+    model.layers = 2 * kinds;
+  }
+  model.bigramEmbeddings = std::min<int64_t>(model.bigramEmbeddings, 64);
   // The full vocabulary decides whether the loss is fused.
   model.fusedLoss =
       models::fusesLoss(model) ? models::FusedLoss::On : models::FusedLoss::Off;

@@ -69,11 +69,15 @@ void addOnce(Entries &entries, const std::string &name, const std::string &text,
                 "leave one of the two");
 }
 
-/// Returns true if the setting of this name takes a list of two steps.
-bool takesSteps(const std::string &name) {
+/// Returns true if the setting of this name takes a list.
+bool takesList(const std::string &name) {
   const Setting *s = findSetting(name);
+  if (!s || !s->field)
+    return false;
   Config any;
-  return s && s->field && std::holds_alternative<StepRange *>(s->field(any));
+  const Field field = s->field(any);
+  return std::holds_alternative<StepRange *>(field) ||
+         std::holds_alternative<models::LayerSet *>(field);
 }
 
 std::string listText(const YAML::Node &list) {
@@ -81,7 +85,7 @@ std::string listText(const YAML::Node &list) {
   for (const YAML::Node &item : list)
     text += (text.empty() ? "" : ",") +
             (item.IsScalar() ? item.Scalar() : std::string("?"));
-  return text;
+  return "[" + text + "]";
 }
 
 /// Returns true if attentionText() converts the setting's lists and maps.
@@ -107,7 +111,7 @@ void flatten(const YAML::Node &node, const std::string &prefix,
       addOnce(out, key, attentionText(item.second), place);
     else if (item.second.IsMap())
       flatten(item.second, key + ".", file, out);
-    else if (item.second.IsSequence() && takesSteps(key))
+    else if (item.second.IsSequence() && takesList(key))
       addOnce(out, key, listText(item.second), place);
     else if (item.second.IsScalar() || item.second.IsNull())
       addOnce(out, key, item.second.IsNull() ? "" : item.second.Scalar(),

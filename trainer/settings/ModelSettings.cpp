@@ -76,6 +76,17 @@ std::vector<Setting> modelSettings() {
                        "c of c * tanh(logits / c), in the loss and in "
                        "generate; 0: logits as they are")
           .range(0, 1e6),
+      SettingEntry::of(
+          "model.value_embeddings", MEMBER(model.valueEmbeddings),
+          "layers whose values get a learned scale times a table's "
+          "row of the token; a number: so many layers, spread "
+          "evenly up to the last")
+          .range(0, 1024),
+      SettingEntry::of("model.bigram_embeddings",
+                       MEMBER(model.bigramEmbeddings),
+                       "rows of a table of hashed pairs of a token and the one "
+                       "before it, added to the embedding; 0: none")
+          .range(0, 1 << 24),
       SettingEntry::of("model.rope_base", MEMBER(model.rope.base),
                        "base of rotary positions")
           .range(1, 1e12),

@@ -185,6 +185,14 @@ std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
   if (m.qkNorm)
     parts.push_back(
         {"norms of q and k", "n_layers * 2*d_k", layers * 2 * m.keyDim});
+  if (const int64_t tables = m.valueTables(); tables > 0)
+    parts.push_back(
+        {"value embeddings",
+         fmt::format("{} * (vocabulary * n_kv_groups*d_v + 1)", tables),
+         tables * (m.vocabulary * m.kvHeads * m.valueDim + 1)});
+  if (m.bigramEmbeddings > 0)
+    parts.push_back({"bigram embedding", "bigram_embeddings * dim",
+                     m.bigramEmbeddings * m.dim});
   addSparse(parts, m);
   addLearned(parts, m);
   addIndexers(parts, m);
@@ -242,6 +250,16 @@ double keptByAttention(const ModelConfig &m, bool sparse) {
   return kept;
 }
 
+/// Returns the number of elements that a layer with value embeddings stores in
+/// addition, for each token: the embedding. The sum of values is not a view of
+/// the projections, so that the queries and keys before rotation are freed.
+double keptForValueTable(const ModelConfig &m) {
+  const double turned =
+      double(m.heads * m.keyDim) +
+      double(branches(m)) / double(m.layers) * double(m.kvHeads * m.keyDim);
+  return double(m.kvHeads * m.valueDim) - turned;
+}
+
 /// Returns the elements that all layers store for each token from the forward
 /// to the backward pass. Recomputed parts store only their input.
 double keptByLayers(const ModelConfig &m) {
@@ -249,7 +267,8 @@ double keptByLayers(const ModelConfig &m) {
   const double layers = double(m.layers), input = double(m.dim);
   const double sparse = double(sparseLayers(m));
   const double attention = sparse * keptByAttention(m, true) +
-                           (layers - sparse) * keptByAttention(m, false);
+                           (layers - sparse) * keptByAttention(m, false) +
+                           double(m.valueTables()) * keptForValueTable(m);
   switch (m.recompute) {
   case Recompute::None:
     break;
@@ -526,7 +545,8 @@ Plan planOf(const Config &c) {
   Plan plan = memoryOf(c, keepsLogits(c));
   int64_t multiplied = m.tiedHead ? m.vocabulary * m.dim : 0;
   for (const ParameterPart &part : plan.parts) {
-    if (part.name != "embedding" && !part.name.starts_with("norms") &&
+    if (!part.name.ends_with("embedding") &&
+        !part.name.ends_with("embeddings") && !part.name.starts_with("norms") &&
         part.name != "compression")
       multiplied += part.count;
   }

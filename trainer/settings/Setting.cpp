@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <optional>
 
 namespace tessera::trainer {
@@ -63,6 +64,22 @@ bool parseBool(const Setting &s, const std::string &text) {
   return *value;
 }
 
+/// Returns the items of "[10, 12]", with or without brackets.
+std::vector<std::string> itemsOf(const Setting &s, std::string text) {
+  std::erase(text, ' ');
+  if (text.starts_with('[') != text.ends_with(']'))
+    badValue(s, text);
+  if (text.starts_with('['))
+    text = text.substr(1, text.size() - 2);
+  std::vector<std::string> items;
+  for (size_t from = 0; !text.empty() && from <= text.size();) {
+    const size_t comma = std::min(text.find(',', from), text.size());
+    items.push_back(text.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return items;
+}
+
 /// Reads "[10, 12]", with or without brackets. Returns an empty range for an
 /// empty text.
 StepRange parseSteps(const Setting &s, std::string text) {
@@ -81,6 +98,18 @@ StepRange parseSteps(const Setting &s, std::string text) {
                             range.last, range.first),
                 "write the earlier step first, for example [10, 12]");
   return range;
+}
+
+/// Reads "2", a number of layers, or "[0, 2]", a list.
+models::LayerSet parseLayers(const Setting &s, const std::string &text) {
+  models::LayerSet set;
+  if (!text.starts_with('[')) {
+    set.count = parse<int64_t>(s, text);
+    return set;
+  }
+  for (const std::string &layer : itemsOf(s, text))
+    set.listed.push_back(parse<int64_t>(s, layer));
+  return set;
 }
 
 /// Returns true if a key without an effect accepts the text.
@@ -147,6 +176,7 @@ void setValue(const Setting &s, Config &config, const std::string &text) {
                [&](int64_t *v) { *v = parse<int64_t>(s, text); },
                [&](double *v) { *v = parse<double>(s, text); },
                [&](StepRange *v) { *v = parseSteps(s, text); },
+               [&](models::LayerSet *v) { *v = parseLayers(s, text); },
                [&](const ChoiceField &field) { choose(s, field, text); }},
       fieldOf(s, config));
 }
@@ -171,6 +201,11 @@ std::string valueText(const Setting &s, const Config &config) {
                             ? std::string()
                             : fmt::format("[{}, {}]", v->first, v->last);
                },
+               [](const models::LayerSet *v) {
+                 return v->listed.empty()
+                            ? number(v->count)
+                            : fmt::format("[{}]", fmt::join(v->listed, ", "));
+               },
                word},
       fieldOf(s, const_cast<Config &>(config)));
 }
@@ -193,6 +228,9 @@ std::string typeText(const Setting &s) {
           [&](const double *) { return "a number, " + rangeText(s); },
           [&](const StepRange *) {
             return "[first, last] step, each " + rangeText(s);
+          },
+          [&](const models::LayerSet *) {
+            return std::string("a number of layers, or a list such as [0, 2]");
           },
           words},
       fieldOf(s, any));

@@ -45,6 +45,35 @@ TEST(ModelConfig, AcceptsTheQuickStartAndBranchesTurnedOff) {
             "accepted");
 }
 
+TEST(ModelConfig, ANumberOfLayersIsSpreadUpToTheLast) {
+  const auto layers = [](const LayerSet &set, int64_t count) {
+    std::vector<int64_t> found;
+    for (int64_t layer = 0; layer < count; ++layer)
+      if (set.has(layer, count))
+        found.push_back(layer);
+    return found;
+  };
+  using Layers = std::vector<int64_t>;
+  EXPECT_EQ(layers({}, 3), Layers{});
+  EXPECT_EQ(layers({1, {}}, 3), Layers{2});
+  EXPECT_EQ(layers({2, {}}, 3), (Layers{1, 2}));
+  EXPECT_EQ(layers({3, {}}, 3), (Layers{0, 1, 2}));
+  EXPECT_EQ(layers({6, {}}, 12), (Layers{1, 3, 5, 7, 9, 11}));
+  EXPECT_EQ(layers({3, {}}, 12), (Layers{3, 7, 11}));
+  EXPECT_EQ(layers({0, {2, 0}}, 3), (Layers{0, 2}));
+}
+
+TEST(ModelConfig, RefusesLayersThatDoNotExist) {
+  const auto with = [](const LayerSet &set) {
+    return refusal([&](ModelConfig &c) { c.valueEmbeddings = set; });
+  };
+  EXPECT_EQ(with({3, {}}), "accepted");
+  EXPECT_EQ(with({0, {0, 2}}), "accepted");
+  EXPECT_TRUE(has(with({4, {}}), "model.n_layers is 3"));
+  EXPECT_TRUE(has(with({0, {0, 3}}), "the layers are 0 to 2"));
+  EXPECT_TRUE(has(with({0, {1, 1}}), "lists layer 1 twice"));
+}
+
 TEST(ModelConfig, RefusesWhatRuleOneForbids) {
   EXPECT_TRUE(has(refusal([](ModelConfig &c) { c.nsa.stride = 0; }), "nsa.d"));
   EXPECT_TRUE(

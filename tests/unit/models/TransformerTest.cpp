@@ -38,14 +38,26 @@ at::Tensor text(int64_t rows, int64_t length) {
       .view({rows, length});
 }
 
-class EveryAttention : public testing::TestWithParam<AttentionKind> {};
+/// Attention, and whether the model has value and bigram embeddings.
+class EveryAttention
+    : public testing::TestWithParam<std::tuple<AttentionKind, bool>> {
+protected:
+  static ModelConfig smallOne() {
+    ModelConfig c = small(std::get<0>(GetParam()));
+    if (std::get<1>(GetParam())) {
+      c.valueEmbeddings.listed = {0};
+      c.bigramEmbeddings = 61;
+    }
+    return c;
+  }
+};
 
 TEST_P(EveryAttention, EveryParameterGetsAGradient) {
   for (const bool tied : {false, true})
     for (const Compression phi :
          {Compression::Average, Compression::Convolution, Compression::Mlp})
       for (const GateInput input : {GateInput::Hidden, GateInput::QueryMean}) {
-        ModelConfig c = small(GetParam());
+        ModelConfig c = smallOne();
         c.tiedHead = tied;
         c.compression = phi;
         c.gateInput = input;
@@ -183,7 +195,7 @@ TEST(Mlp, EachKindIsItsFormula) {
 
 TEST_P(EveryAttention, LaterBytesDoNotReachEarlierOnes) {
   const at::NoGradGuard noGrad;
-  Transformer model(small(GetParam()), KernelSource::Torch, 1);
+  Transformer model(smallOne(), KernelSource::Torch, 1);
   at::Tensor tokens = text(1, 100);
   const at::Tensor before = model.forward(tokens).logits;
   tokens[0][60] = (tokens[0][60] + 1).remainder(256);
@@ -196,7 +208,7 @@ TEST_P(EveryAttention, LaterBytesDoNotReachEarlierOnes) {
 // gradients are those of each by itself.
 TEST_P(EveryAttention, PackedDocumentsAreThoseAlone) {
   for (const Compression phi : {Compression::Convolution, Compression::Mlp}) {
-    ModelConfig c = small(GetParam());
+    ModelConfig c = smallOne();
     c.compression = phi;
     Transformer packed(c, KernelSource::Torch, 1),
         alone(c, KernelSource::Torch, 1);
@@ -253,7 +265,7 @@ std::vector<at::Tensor> gradients(const ModelConfig &c, bool packed) {
 // With and without logits: the same loss, mean or of each token, and the same
 // gradients; tokens without a target do not count.
 TEST_P(EveryAttention, AFusedLossIsThatOfTheLogits) {
-  ModelConfig c = small(GetParam());
+  ModelConfig c = smallOne();
   const at::Tensor tokens = text(2, 97), inputs = tokens.slice(1, 0, 96);
   const at::Tensor targets = tokens.slice(1, 1).clone();
   targets.slice(1, 90).fill_(noTarget);
@@ -289,7 +301,7 @@ TEST_P(EveryAttention, RecomputeChangesNoBit) {
        {std::pair(MlpKind::SquaredRelu, Compression::Convolution),
         std::pair(MlpKind::SwiGlu, Compression::Mlp)})
     for (const bool packed : {false, true}) {
-      ModelConfig c = small(GetParam());
+      ModelConfig c = smallOne();
       c.layers = 3;
       c.mlp = mlp;
       c.compression = phi;
@@ -371,17 +383,18 @@ TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
         std::tuple(Compression::Convolution, GateInput::Hidden, 12, 1.0),
         std::tuple(Compression::Mlp, GateInput::Hidden, 12, 1.0),
         std::tuple(Compression::Average, GateInput::QueryMean, 8, 4.0)}) {
-    ModelConfig c = small(GetParam());
+    ModelConfig c = smallOne();
     c.rope = {.scaling = RopeScaling::Yarn,
               .scale = scale,
               .originalLength = 24,
               .fast = 2};
     c.compression = phi;
     c.gateInput = input;
-    c.valueDim = GetParam() == AttentionKind::Sdpa ? 8 : valueDim;
+    c.valueDim = c.attention == AttentionKind::Sdpa ? 8 : valueDim;
     Transformer model(c, KernelSource::Torch, 1);
     for (Parameter &p : model.parameters())
-      if (p.name.find("compress") != std::string::npos)
+      if (p.name.find("compress") != std::string::npos ||
+          p.name.find("bigram") != std::string::npos)
         p.value.detach().normal_(0, 0.3);
     const at::Tensor tokens = text(2, 90);
     const at::Tensor whole = model.forward(tokens).logits;
@@ -408,7 +421,7 @@ TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
 // Layers read a long prompt in pieces of 512 tokens.
 TEST_P(EveryAttention, ALongPromptIsTheForwardPass) {
   const at::NoGradGuard noGrad;
-  ModelConfig c = small(GetParam());
+  ModelConfig c = smallOne();
   c.layers = 1;
   Transformer model(c, KernelSource::Torch, 1);
   const at::Tensor tokens = text(1, 1100);
@@ -471,7 +484,7 @@ TEST(Transformer, StartsThatDoNotFitTheBatchAreRefused) {
 }
 
 TEST_P(EveryAttention, ASeedFixesTheWeights) {
-  const ModelConfig c = small(GetParam());
+  const ModelConfig c = smallOne();
   const Transformer a(c, KernelSource::Torch, 5), b(c, KernelSource::Torch, 5),
       other(c, KernelSource::Torch, 6);
   bool different = false;
@@ -484,9 +497,10 @@ TEST_P(EveryAttention, ASeedFixesTheWeights) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryAttention,
-                         testing::Values(AttentionKind::Nsa,
-                                         AttentionKind::Dense,
-                                         AttentionKind::Sdpa));
+                         testing::Combine(testing::Values(AttentionKind::Nsa,
+                                                          AttentionKind::Dense,
+                                                          AttentionKind::Sdpa),
+                                          testing::Bool()));
 
 TEST(Transformer, DenseAndSdpaAreTheSameModel) {
   const at::NoGradGuard noGrad;

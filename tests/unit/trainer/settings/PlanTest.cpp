@@ -370,6 +370,20 @@ TEST(Plan, ReportsWhatTheRunWillTake) {
             std::string::npos);
 }
 
+// Two of four tables of 256 x 2 x 64, and 1,000 rows; none multiplies.
+TEST(Plan, CountsValueAndBigramEmbeddings) {
+  std::vector<std::string> settings = m7c;
+  const Plan none = planOf(parseConfig("", "x", settings));
+  settings.insert(settings.end(), {"model.value_embeddings=[0, 11]",
+                                   "model.bigram_embeddings=1000"});
+  const Config c = parseConfig("", "x", settings);
+  const Plan plan = planOf(c);
+  EXPECT_EQ(plan.parameters - none.parameters,
+            2 * (256 * 2 * 64 + 1) + 1000 * 768);
+  EXPECT_EQ(plan.weightFlops, none.weightFlops);
+  EXPECT_NE(planText(c, plan).find("bigram embedding"), std::string::npos);
+}
+
 TEST(Plan, RefusesAModelThatNoMemoryHolds) {
   EXPECT_NO_THROW(requireMemory(planOf(Config())));
   EXPECT_THROW(requireMemory(planOf(parseConfig(

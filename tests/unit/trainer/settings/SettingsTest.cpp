@@ -507,6 +507,33 @@ TEST(Settings, ATiedHeadHasNoRateOfItself) {
   EXPECT_TRUE(has(refusal("model: {logit_softcap: -1}"), "logit_softcap"));
 }
 
+TEST(Settings, LayersAreANumberOrAList) {
+  using Layers = std::vector<int64_t>;
+  const auto read = [](const std::string &text) {
+    return parseConfig("model: {n_layers: 3, value_embeddings: " + text + "}",
+                       "x", {});
+  };
+  EXPECT_EQ(read("2").model.valueEmbeddings.count, 2);
+  EXPECT_TRUE(read("0").model.valueEmbeddings.empty());
+  EXPECT_TRUE(read("[]").model.valueEmbeddings.empty());
+  // A list of one layer is not a number of layers.
+  EXPECT_EQ(read("[2]").model.valueEmbeddings.listed, Layers{2});
+  for (const Config &c :
+       {read("[0, 2]"),
+        parseConfig("", "x",
+                    {"model.n_layers=3", "model.value_embeddings=[0,2]"})}) {
+    EXPECT_EQ(c.model.valueEmbeddings.listed, (Layers{0, 2}));
+    const Config again = configFromJson(toJson(c), "config.json");
+    EXPECT_EQ(again.model.valueEmbeddings.listed, (Layers{0, 2}));
+  }
+  for (const char *text : {"some", "[0", "[0, x]", "[,]", "[[1], 2]", "-1", ""})
+    EXPECT_THROW(read(text), Error) << text;
+  EXPECT_TRUE(has(refusal("model: {value_embeddings: all}"),
+                  "a number of layers, or a list"));
+  EXPECT_TRUE(has(refusal("model: {value_embeddings: 2}"), "n_layers is 1"));
+  EXPECT_TRUE(has(refusal("model: {bigram_embeddings: -1}"), "bigram"));
+}
+
 TEST(Settings, OnlyMuonNormalizesRows) {
   EXPECT_TRUE(has(refusal("train: {muon_normalize: true}"),
                   "train.optimizer is adamw"));
