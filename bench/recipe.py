@@ -21,6 +21,9 @@ ALONE = {
     "normuon": ["train.muon_normalize=true"],
     "cautious_decay": ["train.cautious_decay=true"],
     "head_rate": ["train.head_lr_factor=0.5"],
+    # As many tokens: 600 steps of 4 x 256, then 2 x 512; 1200 steps of 1 x 512, then 3 x 512.
+    "length_schedule": ["train.batch_schedule=[1:4, 601:2]", "train.length_schedule=[1:256, 601:512]"],
+    "batch_schedule": ["train.batch_schedule=[1:1, 1201:3]"],
 }
 
 

@@ -239,6 +239,10 @@ TEST_F(CudaSmoke, SettingsThatDoNotFitAreRefused) {
   expectRefused(
       trainOnGpu("none", {"runtime.cuda_graph=true", "data.packing=best_fit"}),
       "with data.packing=best_fit each micro-batch has its own");
+  for (const char *schedule :
+       {"train.batch_schedule=[2:1]", "train.length_schedule=[1:32]"})
+    expectRefused(trainOnGpu("none", {"runtime.cuda_graph=true", schedule}),
+                  "runtime.cuda_graph replays launches of one shape");
   expectRefused(train("none", {"runtime.nccl_pcie=true"}),
                 "runtime.nccl_pcie is true, but the run computes on the CPU");
   expectRefused(trainOnGpu("none", {"runtime.nccl_pcie=true",

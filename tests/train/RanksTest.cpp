@@ -217,6 +217,32 @@ TEST_F(Ranks, MuonMakesTheSameUpdatesInEach) {
                 "train.optimizer=muon needs whole matrices");
 }
 
+// With tables and schedules, and the state in parts.
+TEST_F(Ranks, TablesAndSchedulesAreThoseOfOneProcess) {
+  std::vector<std::string> settings = {"train.batch_size=4",
+                                       "train.save_every=6",
+                                       "train.batch_schedule=[1:8, 8:2]",
+                                       "train.length_schedule=[1:64, 5:128]",
+                                       "model.value_embeddings=1",
+                                       "model.bigram_embeddings=509"};
+  expectFine(run("one", settings));
+  expectFine(runRanks(2, "two", settings));
+  expectEqual("one", "two", 12);
+  settings.push_back("runtime.zero_stage=1");
+  expectFine(runRanks(2, "parts", settings));
+  for (const char *file : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_TRUE(checkpoint("two", 12, file) == checkpoint("parts", 12, file))
+        << file;
+  fs::remove(folder.path / "parts/metrics.json");
+  fs::remove_all(folder.path / "parts/ckpt/step_00000012");
+  expectFine(runRanks(2, "parts", settings));
+  EXPECT_TRUE(checkpoint("two", 12, "model.safetensors") ==
+              checkpoint("parts", 12, "model.safetensors"));
+  settings.push_back("train.batch_schedule=[1:8, 8:3]");
+  expectRefused(runRanks(2, "odd", settings),
+                "cannot be divided among 2 processes");
+}
+
 TEST_F(Ranks, AccumulationAndTwoProcessesGoTogether) {
   expectFine(run("one", {"train.batch_size=2", "train.accumulate=4"}));
   expectFine(runRanks(2, "two", {"train.batch_size=4", "train.accumulate=2"}));

@@ -315,6 +315,38 @@ TEST_F(Resume, ShardsInShuffledOrderResumeBitForBit) {
 }
 
 // Packed documents: the same in the middle of a pass, held-out loss included.
+// Within a phase, and where one begins.
+TEST_F(Resume, SchedulesResumeBitForBit) {
+  for (const std::string order : {"random", "shuffled"}) {
+    const std::vector<std::string> settings = {
+        "data.order=" + order,
+        "train.accumulate=2",
+        "train.batch_schedule=[1:8, 6:2, 9:3]",
+        "train.length_schedule=[1:32, 6:64, 11:128]",
+        "train.save_every=5",
+        "train.keep=9",
+        "train.eval_every=5"};
+    expectFine(run("straight" + order, settings));
+    EXPECT_EQ(metrics("straight" + order)["tokens"],
+              2 * (5 * 8 * 32 + 3 * 2 * 64 + 2 * 3 * 64 + 2 * 3 * 128));
+    for (const int last : {5, 10}) {
+      const std::string out = "cut" + order + std::to_string(last);
+      fs::copy(folder.path / ("straight" + order), folder.path / out,
+               fs::copy_options::recursive);
+      fs::remove(folder.path / out / "metrics.json");
+      for (int step = 12; step > last; --step)
+        fs::remove_all(checkpointFile(out, step, "").parent_path());
+      expectFine(run(out, settings));
+      expectSame("straight" + order, out);
+    }
+    std::vector<std::string> other = settings;
+    other[2] = "train.batch_schedule=[1:8]";
+    fs::remove(folder.path / ("straight" + order) / "metrics.json");
+    expectRefused(run("straight" + order, other), "train.batch_schedule=[1:8, "
+                                                  "6:2, 9:3], this run has");
+  }
+}
+
 TEST_F(Resume, PackedDocumentsResumeBitForBit) {
   std::istringstream words(smallText());
   std::string lines;

@@ -23,7 +23,7 @@ struct Config;
 /// The state of a run except weights and moments.
 struct Progress {
   int64_t step = 0;    ///< Optimizer steps done.
-  int64_t windows = 0; ///< Training windows drawn: the data position.
+  int64_t windows = 0; ///< The data position, TokenSource::state().
   double trainSeconds = 0;
   UpdateHistory updates;
   LossScale scale;

@@ -48,12 +48,12 @@ at::Tensor promptValues(const std::vector<SequenceSource> &sources,
 }
 
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
-                    at::Device device) {
+                    at::Device device, int64_t steps) {
   Config once = config;
   once.dataPrefetch = 0;
   once.dataEnd = DataEnd::Repeat;
-  return toBatch(TokenSource(corpus, once, first, 0, config.processes).next(),
-                 config.sequenceLength, device);
+  TokenSource source(corpus, once, first, 0, config.processes, steps);
+  return toBatch(source.next(), phaseAt(config, steps + 1).length, device);
 }
 
 int64_t heldOutWindows(const Corpus &corpus, const Config &config) {

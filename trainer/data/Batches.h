@@ -35,10 +35,10 @@ at::Tensor promptValues(const std::vector<SequenceSource> &sources,
 Batch toBatch(const TokenBatch &tokens, int64_t length,
               at::Device device = at::kCPU);
 
-/// Returns the batch_size / processes windows from number `first` on. Window i
-/// depends only on (seed, i).
+/// Returns the batch_size / processes windows from number `first` on, with the
+/// sizes of the step after `steps` steps. Window i depends only on (seed, i).
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
-                    at::Device device = at::kCPU);
+                    at::Device device = at::kCPU, int64_t steps = 0);
 
 /// Returns the number of non-overlapping windows, or of packed rows, of the
 /// held-out tokens.

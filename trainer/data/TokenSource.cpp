@@ -51,50 +51,74 @@ TokenBatch readRows(const PackedRows &rows, const std::vector<int64_t> &numbers,
 }
 
 TokenSource::TokenSource(const Corpus &corpus, const Config &config,
-                         int64_t first, int64_t rank, int64_t processes)
+                         int64_t first, int64_t rank, int64_t processes,
+                         int64_t steps)
     : name(corpus.name), reader{corpus.training,
                                 corpus.trainingRows,
                                 orderOf(corpus, config),
                                 config.sequenceLength,
-                                config.batchSize / processes,
-                                rank * (config.batchSize / processes),
+                                grainOf(config),
+                                rank,
+                                processes,
+                                config.accumulate,
+                                phasesOf(config),
                                 SequenceValues(config)},
-      batch(config.batchSize), timeout(config.dataTimeout), position(first) {
-  const int64_t needed = config.steps * config.sequencesPerStep();
+      timeout(config.dataTimeout), position{first, steps * config.accumulate} {
   const int64_t there = reader.order.windowsPerPass();
+  const int64_t possible =
+      stepsWithin(config, there * (reader.length / reader.grain));
   if (config.dataOrder != DataOrder::Random &&
-      config.dataEnd == DataEnd::Stop && needed > there)
+      config.dataEnd == DataEnd::Stop && possible < config.steps) {
+    const std::string sizes =
+        hasSchedule(config) ? ""
+                            : fmt::format(" of {}", config.sequencesPerStep());
     throw Error(
-        fmt::format("{} has {} sequences of {} tokens to train on, {} steps "
-                    "of {} need {}",
-                    name, there, config.sequenceLength, config.steps,
-                    config.sequencesPerStep(), needed),
+        fmt::format("{} has {} sequences of {} tokens to train on, {} steps{} "
+                    "need {}",
+                    name, there, config.sequenceLength, config.steps, sizes,
+                    (tokensOfSteps(config, 1, config.steps) +
+                     config.sequenceLength - 1) /
+                        config.sequenceLength),
         fmt::format("train.steps={} ends with the data; data.at_end=repeat "
                     "begins again",
-                    there / config.sequencesPerStep()));
+                    possible));
+  }
   if (config.dataPrefetch > 0)
     thread = std::make_unique<Prefetch<TokenBatch>>(
-        [reader = reader, batch = batch, next = first]() mutable {
-          next += batch;
-          return reader.read(next - batch);
+        [reader = reader, next = position]() mutable {
+          return reader.read(next);
         },
         size_t(config.dataPrefetch));
 }
 
-TokenBatch TokenSource::Reader::read(int64_t first) const {
+std::pair<int64_t, Phase> TokenSource::Reader::advance(DataPosition &at) const {
+  const Phase phase = phaseAt(phases, at.microBatch / accumulate + 1);
+  const int64_t first = alignedGrain(at.grain, phase, grain);
+  at = {first + phase.batch * (phase.length / grain), at.microBatch + 1};
+  return {first, phase};
+}
+
+int64_t TokenSource::Reader::startOf(int64_t unit) const {
+  const int64_t each = length / grain;
+  return order.start(unit / each) + unit % each * grain;
+}
+
+TokenBatch TokenSource::Reader::read(DataPosition &at) const {
+  const auto [first, phase] = advance(at);
+  const int64_t count = phase.batch / processes, each = phase.length / grain;
   std::vector<int64_t> numbers, starts;
-  for (int64_t i = 0; i < windows; ++i) {
-    numbers.push_back(first + offset + i);
-    starts.push_back(order.start(numbers.back()));
+  for (int64_t i = 0; i < count; ++i) {
+    numbers.push_back(first / each + rank * count + i);
+    starts.push_back(startOf(numbers.back() * each));
   }
-  TokenBatch made = packed ? readRows(*packed, starts, length)
-                           : readWindows(row, starts, length);
+  TokenBatch made = packed ? readRows(*packed, starts, phase.length)
+                           : readWindows(row, starts, phase.length);
   values.addTo(made, numbers);
   return made;
 }
 
 int64_t TokenSource::firstToken(int64_t index) const {
-  const int64_t start = reader.order.start(index);
+  const int64_t start = reader.startOf(index);
   return reader.packed ? reader.packed->pieces(start)[0].first : start;
 }
 
@@ -107,10 +131,10 @@ TokenBatch TokenSource::next() {
                   "the disk or the network it is on does not answer; a larger "
                   "data.timeout waits longer");
     tokens = std::move(*result);
+    reader.advance(position);
   } else {
     tokens = reader.read(position);
   }
-  position += batch;
   return tokens;
 }
 

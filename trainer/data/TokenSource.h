@@ -8,8 +8,10 @@
 #include "trainer/data/Order.h"
 #include "trainer/data/Prefetch.h"
 #include "trainer/data/SequenceValues.h"
+#include "trainer/settings/Phases.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tessera::trainer {
@@ -42,24 +44,29 @@ TokenBatch readRows(const PackedRows &rows, const std::vector<int64_t> &numbers,
 ///   batch_size 4, 2 processes    k = 0          k = 1
 ///   rank 0                       windows 0 1    windows 4 5
 ///   rank 1                       windows 2 3    windows 6 7
+///
+/// With train.length_schedule the order of windows is that of train.seq_len,
+/// and shorter sequences are consecutive parts of a window. Positions then
+/// count units of grainOf() tokens.
 class TokenSource {
 public:
-  /// Throws tessera::Error if data.at_end=stop, the order is not random, and
-  /// the run needs more windows than one pass has.
+  /// `steps` is the number of completed steps. Throws tessera::Error if
+  /// data.at_end=stop, the order is not random, and the run needs more windows
+  /// than one pass has.
   TokenSource(const Corpus &corpus, const Config &config, int64_t first,
-              int64_t rank = 0, int64_t processes = 1);
+              int64_t rank = 0, int64_t processes = 1, int64_t steps = 0);
 
-  /// Returns the next micro-batch of this process: batch_size / processes
-  /// windows of seq_len tokens. Throws tessera::Error if reading fails or, with
+  /// Returns the next micro-batch of this process, of the size of its step's
+  /// phase. Throws tessera::Error if reading fails or, with
   /// prefetching, takes longer than data.timeout.
   TokenBatch next();
 
   /// Returns the number of windows that all processes have received, from which
   /// a resumed run continues.
-  int64_t state() const { return position; }
+  int64_t state() const { return position.grain; }
 
   /// Returns the index, among all training tokens, of the first token of window
-  /// number `index`.
+  /// number `index`, or of that unit with train.length_schedule.
   int64_t firstToken(int64_t index) const;
 
 private:
@@ -68,19 +75,24 @@ private:
     TokenStore row;
     /// Set with data.packing=best_fit.
     std::shared_ptr<const PackedRows> packed;
-    WindowOrder order; ///< Order of windows, or of packed rows.
-    /// Tokens of a window, windows of this process in a batch, number of the
-    /// first.
-    int64_t length, windows, offset;
+    WindowOrder order;     ///< Order of windows, or of packed rows.
+    int64_t length, grain; ///< Tokens of a window and of a unit.
+    int64_t rank, processes, accumulate;
+    std::vector<Phase> phases;
     SequenceValues values;
-    TokenBatch read(int64_t first) const;
+    /// Returns the first token of a unit, or the number of a packed row.
+    int64_t startOf(int64_t unit) const;
+    /// Returns the micro-batch at `at` and moves `at` to the next one.
+    TokenBatch read(DataPosition &at) const;
+    /// Moves to the next micro-batch. Returns the unit at which this one begins
+    /// and its phase.
+    std::pair<int64_t, Phase> advance(DataPosition &at) const;
   };
 
   const std::string name;
   const Reader reader;
-  const int64_t batch;
   const double timeout;
-  int64_t position;
+  DataPosition position;
   std::unique_ptr<Prefetch<TokenBatch>> thread;
 };
 

@@ -9,6 +9,7 @@
 #include "trainer/observe/SdpaComparison.h"
 #include "trainer/observe/Telemetry.h"
 #include "trainer/settings/Config.h"
+#include "trainer/settings/Phases.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -41,20 +42,19 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
   const Evaluation whole = evaluate(model, corpus, config, config.finalWindows);
   const LossUnit unit = lossUnit(corpus);
   const std::string key = unit.key;
-  json metrics = {
-      {"val_" + key, whole.bits},
-      {key + "_by_position", byPosition(whole)},
-      {"selected_fraction", whole.selectedFraction},
-      {"steps", progress.step},
-      {"tokens", progress.windows * config.sequenceLength},
-      {"parameters", model.parameterCount()},
-      {"tokens_per_s", progress.trainSeconds > 0
-                           ? double(progress.windows * config.sequenceLength) /
-                                 progress.trainSeconds
-                           : 0.0},
-      {"train_seconds", progress.trainSeconds},
-      {"data_sha256", corpus.hash},
-      {"val_windows", whole.windows}};
+  const int64_t tokens = tokensOfSteps(config, 1, progress.step);
+  json metrics = {{"val_" + key, whole.bits},
+                  {key + "_by_position", byPosition(whole)},
+                  {"selected_fraction", whole.selectedFraction},
+                  {"steps", progress.step},
+                  {"tokens", tokens},
+                  {"parameters", model.parameterCount()},
+                  {"tokens_per_s", progress.trainSeconds > 0
+                                       ? double(tokens) / progress.trainSeconds
+                                       : 0.0},
+                  {"train_seconds", progress.trainSeconds},
+                  {"data_sha256", corpus.hash},
+                  {"val_windows", whole.windows}};
   // A range is NaN if its positions are inside a prefix, which has no loss, or
   // if all sequences are shorter.
   std::vector<std::string> parts;

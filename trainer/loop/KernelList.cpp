@@ -13,6 +13,7 @@
 #include "trainer/loop/Start.h"
 #include "trainer/observe/SdpaComparison.h"
 #include "trainer/settings/Config.h"
+#include "trainer/settings/Phases.h"
 #include "trainer/settings/Plan.h"
 
 #include <ATen/ATen.h>
@@ -84,15 +85,19 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
   };
   return model.kernels().listLaunches(
       [&] {
-        const at::Tensor some = tokens(config.deviceBatchSize);
-        backward(model, {some, some, {}, 0, valuesOf(some.size(0))},
-                 1.0 / double(config.accumulate));
-        // Packed rows contain several documents; kernels depend on the number.
-        if (config.dataPacking == DataPacking::BestFit)
-          backward(model,
-                   {some, some, tokenByToken(some.numel()), 0,
-                    valuesOf(some.numel())},
+        for (const Phase &phase : phasesOf(config)) {
+          const at::Tensor some =
+              tokensOf(phase.batch / config.processes, phase.length);
+          backward(model, {some, some, {}, 0, valuesOf(some.size(0))},
                    1.0 / double(config.accumulate));
+          // Packed rows contain several documents; kernels depend on the
+          // number.
+          if (config.dataPacking == DataPacking::BestFit)
+            backward(model,
+                     {some, some, tokenByToken(some.numel()), 0,
+                      valuesOf(some.numel())},
+                     1.0 / double(config.accumulate));
+        }
         for (const int64_t windows : evaluationBatches(corpus, config)) {
           evaluation(windows, -1);
           if (small.has(models::AttentionKind::Nsa))
@@ -124,14 +129,9 @@ std::vector<std::string> listKernels(const Config &given) {
   return all;
 }
 
-void runMicroBatch(const Config &given) {
-  useThreads(given);
-  const Corpus corpus = loadCorpus(given);
-  const Config config = withVocabulary(given, corpus);
-  const models::ModelConfig small = kernelsOnly(modelOf(config));
-  models::Transformer model(small, config.kernels, uint64_t(config.seed),
-                            at::kCPU);
-  const AdamW optimizer(model.parameters(), config);
+/// Runs a micro-batch of the config's sizes, without schedules.
+static void runMicroBatchOf(const Config &config, const Corpus &corpus,
+                            models::Transformer &model) {
   const int64_t length =
       std::max(config.sequenceLength, tune::bucketOf(config.sequenceLength));
   // Uses the run's text, which repeats if it is too short.
@@ -141,7 +141,7 @@ void runMicroBatch(const Config &given) {
   corpus.training.read(0, int64_t(text.size()), text.data());
   TokenBatch tokens;
   for (size_t i = 0; i <= size_t(count); ++i) {
-    const int64_t token = text[i % text.size()] % small.vocabulary;
+    const int64_t token = text[i % text.size()] % model.config().vocabulary;
     if (i < size_t(count))
       tokens.inputs.push_back(token);
     if (i > 0)
@@ -151,6 +151,17 @@ void runMicroBatch(const Config &given) {
   std::iota(numbers.begin(), numbers.end(), int64_t(0));
   SequenceValues(config).addTo(tokens, numbers);
   backward(model, toBatch(tokens, length), 1.0 / double(config.accumulate));
+}
+
+void runMicroBatch(const Config &given) {
+  useThreads(given);
+  const Corpus corpus = loadCorpus(given);
+  const Config config = withVocabulary(given, corpus);
+  models::Transformer model(kernelsOnly(modelOf(config)), config.kernels,
+                            uint64_t(config.seed), at::kCPU);
+  const AdamW optimizer(model.parameters(), config);
+  for (const Phase &phase : phasesOf(config))
+    runMicroBatchOf(withSizes(config, phase), corpus, model);
 }
 
 } // namespace tessera::trainer

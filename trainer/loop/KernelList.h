@@ -30,9 +30,9 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
 std::vector<std::string> listKernels(const Config &config);
 
 /// Runs the forward and backward pass of kernelsOnly() for one micro-batch of
-/// the run's text on the CPU. The sequence length is that of the tuning tables'
-/// bucket of train.seq_len. `tessera tune` records these launches. Does not
-/// write files of the run.
+/// the run's text on the CPU, or for one of each phase of its schedules. The
+/// sequence length is that of the tuning tables' bucket of the run's length.
+/// `tessera tune` records these launches. Does not write files of the run.
 void runMicroBatch(const Config &config);
 
 } // namespace tessera::trainer

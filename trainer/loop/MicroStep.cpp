@@ -5,6 +5,7 @@
 
 #include "models/Loss.h"
 #include "support/Error.h"
+#include "trainer/settings/Phases.h"
 
 #include <ATen/ATen.h>
 
@@ -59,6 +60,10 @@ void requireGraphs(const Config &config, c10::Device device) {
     throw Error("runtime.cuda_graph replays launches of one shape, and with "
                 "data.packing=best_fit each micro-batch has its own",
                 std::string("set data.packing=joined") + hint);
+  if (hasSchedule(config))
+    throw Error("runtime.cuda_graph replays launches of one shape, and "
+                "train.batch_schedule or train.length_schedule changes it",
+                std::string("leave the schedules away") + hint);
   runtime::requireCudaPlugin("runtime.cuda_graph");
 }
 

@@ -28,7 +28,8 @@ at::Tensor backward(models::Transformer &model, const Batch &batch,
                     models::Statistics *statistics = nullptr);
 
 /// Throws tessera::Error if runtime.cuda_graph is set but the run has no GPU,
-/// has micro-batches of different shapes, or lacks the CUDA plug-in.
+/// has micro-batches of different shapes (packed rows or schedules), or lacks
+/// the CUDA plug-in.
 void requireGraphs(const Config &config, c10::Device device);
 
 /// Runs backward() and AdamW::gather(). With runtime.cuda_graph it captures

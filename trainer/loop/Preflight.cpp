@@ -6,6 +6,7 @@
 
 #include "support/Quantities.h"
 #include "trainer/settings/Config.h"
+#include "trainer/settings/Phases.h"
 
 #include <algorithm>
 #include <chrono>
@@ -99,17 +100,18 @@ Preflight judgePreflight(const Config &config, int64_t wanted,
   if (machineBytes > 0 && memory > mostMemory * double(machineBytes))
     fault(fmt::format("the run takes {} of {}", bytesText(uint64_t(memory)),
                       bytesText(uint64_t(machineBytes))));
-  result.table =
-      fmt::format("steps     {} of {}\n"
-                  "loss      {:.3f} to {:.3f} bits (first and last {} steps)\n"
-                  "speed     {:.0f} tokens/s, {:.0f} ms a step\n"
-                  "loader    {:.1f}% of a step\n"
-                  "memory    {} of {}\n"
-                  "full run  {} steps, about {}\n",
-                  count, wanted, before, after, few, later(c.speeds),
-                  1e3 * step, 100 * loading, bytesText(uint64_t(memory)),
-                  bytesText(uint64_t(machineBytes)), config.steps,
-                  timeText(step * double(config.steps)));
+  result.table = fmt::format(
+      "steps     {} of {}\n"
+      "loss      {:.3f} to {:.3f} bits (first and last {} steps)\n"
+      "speed     {:.0f} tokens/s, {:.0f} ms a step\n"
+      "loader    {:.1f}% of a step\n"
+      "memory    {} of {}\n"
+      "full run  {} steps, about {}\n",
+      count, wanted, before, after, few, later(c.speeds), 1e3 * step,
+      100 * loading, bytesText(uint64_t(memory)),
+      bytesText(uint64_t(machineBytes)), config.steps,
+      timeText(step * double(tokensOfSteps(config, 1, config.steps)) /
+               double(tokensOfSteps(config, wanted, wanted))));
   return result;
 }
 

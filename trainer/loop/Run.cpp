@@ -12,6 +12,7 @@
 #include "trainer/loop/Signals.h"
 #include "trainer/optim/Schedule.h"
 #include "trainer/parallel/StateShards.h"
+#include "trainer/settings/Phases.h"
 #include "trainer/settings/Plan.h"
 
 #include <ATen/ATen.h>
@@ -60,6 +61,16 @@ private:
   at::Tensor all;
 };
 
+/// Returns Run::tokenFlops.
+std::map<int64_t, double> flopsByLength(const Config &config) {
+  std::map<int64_t, double> all;
+  for (const Phase &phase : phasesOf(config)) {
+    const Plan plan = planOf(withSizes(config, phase));
+    all[phase.length] = plan.weightFlops + plan.attentionFlops;
+  }
+  return all;
+}
+
 double secondsSince(Run::Clock::time_point start) {
   return std::chrono::duration<double>(Run::Clock::now() - start).count();
 }
@@ -81,11 +92,11 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
                int64_t(config.bucketMegabytes * 1e6)),
       microStep(config, model, optimizer),
       writer(config, corpus.hash, kernels, tuning, optimizer), progress(start),
-      source(corpus, config, start.windows, parallel.rank(), parallel.size()),
+      source(corpus, config, start.windows, parallel.rank(), parallel.size(),
+             start.step),
       unit(lossUnit(corpus)),
       choiceSet(parallel.first() ? choicesOf(config) : ChoiceSet()),
-      before(start.trainSeconds),
-      tokenFlops(planOf(config).weightFlops + planOf(config).attentionFlops),
+      before(start.trainSeconds), tokenFlops(flopsByLength(config)),
       utilization([&config, &model, &parallel] {
         return parallel.first() ? peakRate(config, model.device()) : 0.0;
       }) {}
@@ -127,6 +138,7 @@ void Run::takeStep() {
   const LossScale scale = progress.scale;
   const double share = 1 / double(config.accumulate);
   const int64_t number = progress.step + 1;
+  const Phase phase = phaseAt(config, number);
   const bool logged =
       number % config.logEvery == 0 || number == 1 || number >= config.steps;
   models::Statistics statistics;
@@ -137,8 +149,7 @@ void Run::takeStep() {
   std::vector<double> targetShares;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     clock.enter(Stage::Data);
-    const Batch batch =
-        toBatch(source.next(), config.sequenceLength, model.device());
+    const Batch batch = toBatch(source.next(), phase.length, model.device());
     if (i + 1 == config.accumulate)
       exchange.beginLast();
     // A CUDA graph collects no statistics and starts no exchange of gradients.
@@ -191,17 +202,20 @@ void Run::takeStep() {
   auto statisticValues = statistics.values(figures.statisticSums);
   clock.enter(Stage::Other); // also adds the time of statistics.values()
   const double seconds = clock.total();
-  const double speed = double(config.tokensPerStep()) / seconds;
+  const double tokens = double(config.accumulate * phase.batch * phase.length);
+  const double speed = tokens / seconds;
   trace.phase("log");
-  recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
-  telemetry.step({progress.step, config.steps,
-                  loss / std::numbers::ln2 * unit.perToken, norm, rate,
-                  seconds * 1e3, speed,
-                  recent * double(config.steps - progress.step), unit,
-                  utilization.of(speed * tokenFlops / double(parallel.size())),
-                  clock, std::move(statisticValues), exchange.bucketsBeside(),
-                  exchange.bucketCount()},
-                 logged);
+  recent = recent > 0 ? 0.9 * recent + 0.1 / speed : 1 / speed;
+  telemetry.step(
+      {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
+       norm, rate, seconds * 1e3, speed,
+       recent * double(tokensOfSteps(config, progress.step + 1, config.steps)),
+       unit,
+       utilization.of(speed * tokenFlops.at(phase.length) /
+                      double(parallel.size())),
+       clock, std::move(statisticValues), exchange.bucketsBeside(),
+       exchange.bucketCount()},
+      logged);
 }
 
 void Run::update(double rate, StageClock &clock) {
@@ -226,7 +240,10 @@ void Run::logOverflow(double factor) {
 void Run::skip(const std::string &fault, double loss, double norm) {
   const int64_t step = progress.step + 1;
   std::vector<int64_t> starts;
-  for (int64_t i = progress.windows; i < source.state(); ++i)
+  const Phase phase = phaseAt(config, step);
+  const int64_t grain = grainOf(config);
+  for (int64_t i = alignedGrain(progress.windows, phase, grain);
+       i < source.state(); i += phase.length / grain)
     starts.push_back(source.firstToken(i));
   // JSON has null for numbers that are not finite.
   telemetry.record({{"step", step},
@@ -329,8 +346,8 @@ void Run::scoreChoiceSet() {
 /// Compares kernels with plain torch on the next micro-batch.
 void Run::compareKernels() {
   ReportSignals::doing("comparing kernels", progress.step);
-  const Batch batch =
-      trainingBatch(corpus, config, progress.windows, model.device());
+  const Batch batch = trainingBatch(corpus, config, progress.windows,
+                                    model.device(), progress.step);
   const models::KernelDifferences differences =
       model.compareKernels(batch.inputs, optionsOf(batch));
   nlohmann::json record = {{"step", progress.step}};

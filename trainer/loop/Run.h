@@ -16,6 +16,7 @@
 #include "trainer/settings/Config.h"
 
 #include <chrono>
+#include <map>
 
 namespace tessera::trainer {
 
@@ -98,9 +99,10 @@ private:
   double paused = 0;
   /// Kernels compiled up to the end of the first step; -1 before that.
   int64_t compiledBefore = -1;
-  const double tokenFlops; ///< Floating-point operations per token.
+  /// Floating-point operations per token, by sequence length.
+  const std::map<int64_t, double> tokenFlops;
   Utilization utilization; ///< Relative to one process's share of the machine.
-  double recent = 0;       ///< Smoothed seconds per step, for the ETA.
+  double recent = 0;       ///< Smoothed seconds per token, for the ETA.
   /// True if the loss or the gradient of the last step was not finite, except
   /// for an fp16 overflow that only lowers the loss scale. While true, no
   /// checkpoint is written; earlier checkpoints stay.

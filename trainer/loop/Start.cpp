@@ -21,6 +21,7 @@
 #include "trainer/settings/AttentionSettings.h"
 #include "trainer/settings/Config.h"
 #include "trainer/settings/NsaVibe.h"
+#include "trainer/settings/Phases.h"
 #include "trainer/settings/Setting.h"
 
 #include <algorithm>
@@ -34,11 +35,12 @@ double elapsed(Run::Clock::time_point start) {
   return std::chrono::duration<double>(Run::Clock::now() - start).count();
 }
 
-/// Returns the seconds of one micro-batch, after a first one that allocates all
-/// memory. Does not change the model.
+/// Returns the seconds of one micro-batch of the step after `steps` steps,
+/// after a first one that allocates all memory. Does not change the model.
 double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
-                      const Corpus &corpus, const Config &config) {
-  const Batch batch = trainingBatch(corpus, config, 0, model.device());
+                      const Corpus &corpus, const Config &config,
+                      int64_t steps) {
+  const Batch batch = trainingBatch(corpus, config, 0, model.device(), steps);
   backward(model, batch, 1).item(); // item() waits for the device
   const Run::Clock::time_point start = Run::Clock::now();
   backward(model, batch, 1);
@@ -223,14 +225,32 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
   ReportSignals::doing("first batches, kernels are compiled", progress.step);
   const Run::Clock::time_point start = Run::Clock::now();
   listKernels(corpus, config, /*prepare=*/true, model.device());
-  const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
-  const int64_t left = config.steps - progress.step;
-  const double training = double(left) * double(config.accumulate) * microBatch;
+  double training = 0, perToken = 0;
+  int64_t least = 0, most = 0;
+  for (const Phase &phase : phasesOf(config)) {
+    const int64_t begun = std::max(progress.step, phase.first - 1);
+    const int64_t steps = std::max<int64_t>(0, phase.last - begun);
+    if (steps == 0 && phase.last < config.steps)
+      continue;
+    const double microBatch =
+        timeMicroBatch(model, optimizer, corpus, config, phase.first - 1);
+    const int64_t tokens = phase.batch * phase.length;
+    training += double(steps) * double(config.accumulate) * microBatch;
+    perToken = microBatch / double(tokens);
+    least = least == 0 ? tokens : std::min(least, tokens);
+    most = std::max(most, tokens);
+  }
+  const double windows =
+      double(config.batchSize) * double(config.sequenceLength);
+  const std::string sizes =
+      least == most ? fmt::format("{}", most * config.accumulate)
+                    : fmt::format("{} to {}", least * config.accumulate,
+                                  most * config.accumulate);
   say(fmt::format(
       "first batches: {:.1f} s; training {} steps of {} bytes will "
       "take about {}, {} with the evaluation after it",
-      elapsed(start), left, config.tokensPerStep(), duration(training),
-      duration(training + finishSeconds(corpus, config, microBatch))));
+      elapsed(start), config.steps - progress.step, sizes, duration(training),
+      duration(training + finishSeconds(corpus, config, perToken * windows))));
 }
 
 void takeFolder(const Config &config, RunFolder &folder,

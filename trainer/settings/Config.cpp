@@ -11,6 +11,7 @@
 #include "support/Text.h"
 #include "trainer/settings/AttentionSettings.h"
 #include "trainer/settings/NsaVibe.h"
+#include "trainer/settings/Phases.h"
 #include "trainer/settings/Setting.h"
 #include "trainer/settings/Variables.h"
 
@@ -77,6 +78,7 @@ bool takesList(const std::string &name) {
   Config any;
   const Field field = s->field(any);
   return std::holds_alternative<StepRange *>(field) ||
+         std::holds_alternative<StepValues *>(field) ||
          std::holds_alternative<models::LayerSet *>(field);
 }
 
@@ -201,6 +203,7 @@ void settleBatch(Config &c, int64_t processes) {
                             processes == 1 ? "" : "es"),
                 "leave one of the two away");
   c.deviceBatchSize = each;
+  validateSchedules(c);
 }
 
 void validateData(const Config &c) {
@@ -252,12 +255,14 @@ void validateRun(const Config &c) {
     throw Error("debug.compare_every compares compiled kernels with plain "
                 "torch, but kernels is torch",
                 "set kernels: tessera, or debug.compare_every: 0");
-  if (c.deviceBatchSize * c.sequenceLength > std::numeric_limits<int>::max())
-    throw Error(fmt::format("a micro-batch of {} sequences of {} tokens has "
-                            "more than 2^31 - 1 tokens",
-                            c.deviceBatchSize, c.sequenceLength),
-                "lower train.batch_size and raise "
-                "train.accumulate_grad_batches");
+  for (const Phase &phase : phasesOf(c))
+    if (phase.batch / c.processes * phase.length >
+        std::numeric_limits<int>::max())
+      throw Error(fmt::format("a micro-batch of {} sequences of {} tokens has "
+                              "more than 2^31 - 1 tokens",
+                              phase.batch / c.processes, phase.length),
+                  "lower train.batch_size and raise "
+                  "train.accumulate_grad_batches");
   if (c.resume != "auto" && c.resume != "never")
     throw Error(fmt::format("resume wants auto or never, found '{}'", c.resume),
                 "for example resume=auto");

@@ -42,6 +42,12 @@ struct StepRange {
   int64_t first = 0, last = 0;
 };
 
+/// A value that holds from a step on, counted from 1.
+struct StepValue {
+  int64_t step, value;
+};
+using StepValues = std::vector<StepValue>;
+
 /// The settings of a run. The tables of trainer/settings (settingsTable() in
 /// Setting.h) document each member.
 struct Config {
@@ -69,6 +75,9 @@ struct Config {
   /// Sequences of a micro-batch: of all processes, and of each process.
   int64_t batchSize = 4, deviceBatchSize = 0;
   int64_t accumulate = 1; ///< Micro-batches of an optimizer step.
+  /// Values of batchSize and sequenceLength from steps on
+  /// (trainer/settings/Phases.h). sequenceLength is the longest.
+  StepValues batchSchedule, lengthSchedule;
   double learningRate = 3e-3;
   double finalLearningRate = 0.0;
   LearningRateSchedule schedule = LearningRateSchedule::Cosine;
@@ -139,7 +148,8 @@ struct Config {
   /// (trainer/settings/NsaVibe.h).
   std::string nsaVibeFile;
 
-  /// Returns the number of sequences, or of tokens, of an optimizer step.
+  /// Returns the number of sequences, or of tokens, of an optimizer step
+  /// without schedules.
   int64_t sequencesPerStep() const { return batchSize * accumulate; }
   int64_t tokensPerStep() const { return sequencesPerStep() * sequenceLength; }
 };

@@ -71,7 +71,7 @@ std::vector<Change> changesOf(const Config &config) {
     next.set("runtime.zero_stage", "1");
     add(next);
   }
-  while (now.config.deviceBatchSize % 2 == 0) {
+  while (now.config.deviceBatchSize % 2 == 0 && config.batchSchedule.empty()) {
     Change next = now;
     next.config.deviceBatchSize /= 2;
     next.set("train.batch_size", std::to_string(now.config.batchSize / 2));

@@ -12,6 +12,7 @@
 #include "trainer/optim/Schedule.h"
 #include "trainer/settings/Config.h"
 #include "trainer/settings/NsaVibe.h"
+#include "trainer/settings/Phases.h"
 
 #include <algorithm>
 #include <cmath>
@@ -431,14 +432,13 @@ int64_t muonRows(const ModelConfig &m) {
          branches(m) * m.kvHeads * (m.keyDim + m.valueDim);
 }
 
-std::vector<std::string> kernelsOf(const Config &c) {
-  if (c.kernels == KernelSource::Torch)
-    return {};
+/// Returns the kernels of steps with the config's sizes, without schedules.
+std::vector<std::string> kernelsOf(const Config &c, bool keepsLogits) {
   std::vector<std::string> files = {"nn/activation.py"};
   // Evaluation has no backward pass and keeps no logits.
   if (hasLinearLoss(c))
     files.push_back("nn/linear_loss.py");
-  if (keepsLogits(c))
+  if (keepsLogits)
     files.push_back("nn/logits_loss.py");
   const auto add = [&](std::initializer_list<const char *> more) {
     files.insert(files.end(), more.begin(), more.end());
@@ -511,11 +511,19 @@ static Plan memoryOf(const Config &c, bool keepsLogits) {
     plan.stateBytes -= 4 * muonParameters(plan);
   if (c.muonNormalize)
     plan.stateBytes += 4 * muonRows(m);
-  plan.activationBytes = activationBytes(c, plan.parameters, keepsLogits);
+  for (const Phase &phase : phasesOf(c)) {
+    const Config sized = withSizes(c, phase);
+    const int64_t bytes = activationBytes(sized, plan.parameters, keepsLogits);
+    if (bytes <= plan.activationBytes)
+      continue;
+    plan.activationBytes = bytes;
+    plan.sequences = sized.deviceBatchSize;
+    plan.length = sized.sequenceLength;
+  }
   if (keepsLogits)
     plan.logitsBytes = int64_t(
-        runtime::keptLogitsBytes(c.deviceBatchSize * c.sequenceLength,
-                                 m.vocabulary, c.precision != Precision::Fp32));
+        runtime::keptLogitsBytes(plan.sequences * plan.length, m.vocabulary,
+                                 c.precision != Precision::Fp32));
   return plan;
 }
 
@@ -555,11 +563,23 @@ Plan planOf(const Config &c) {
   if (m.compression == models::Compression::Mlp)
     plan.weightFlops +=
         6 * double(sparse * m.kvHeads) / double(m.nsa.stride) * phiWeights(m);
+  double seen = 0; // keys of the queries of all layers, mean over the tokens
+  const bool kept = keepsLogits(c);
+  for (const Phase &phase : phasesOf(c)) {
+    const double share = double(tokensOfSteps(c, phase.first, phase.last)) /
+                         double(tokensOfSteps(c, 1, c.steps));
+    seen +=
+        share * (double(sparse) * keysSeen(m, phase.length, true) +
+                 double(m.layers - sparse) * keysSeen(m, phase.length, false));
+    if (c.kernels == KernelSource::Torch)
+      continue;
+    for (std::string &file : kernelsOf(withSizes(c, phase), kept))
+      if (std::find(plan.kernels.begin(), plan.kernels.end(), file) ==
+          plan.kernels.end())
+        plan.kernels.push_back(std::move(file));
+  }
   plan.attentionFlops =
-      6 * double(m.heads) * double(m.keyDim + m.valueDim) *
-      (double(sparse) * keysSeen(m, c.sequenceLength, true) +
-       double(m.layers - sparse) * keysSeen(m, c.sequenceLength, false));
-  plan.kernels = kernelsOf(c);
+      6 * double(m.heads) * double(m.keyDim + m.valueDim) * seen;
   return plan;
 }
 
@@ -568,30 +588,34 @@ std::string planText(const Config &c, const Plan &plan) {
   for (const ParameterPart &part : plan.parts)
     text += fmt::format("  {:>12} {:<22} {}\n", part.count, part.name,
                         part.formula);
-  text += fmt::format("memory: {} of weights, gradients and moments ({:.4g} "
-                      "bytes a parameter), "
-                      "about {} for a micro-batch of {} x {} tokens{}{}\n",
-                      bytesText(uint64_t(plan.stateBytes)),
-                      double(plan.stateBytes) / double(plan.parameters),
-                      bytesText(uint64_t(plan.activationBytes)),
-                      c.deviceBatchSize, c.sequenceLength,
-                      plan.logitsBytes > 0
-                          ? fmt::format(" (kept logits: {})",
-                                        bytesText(uint64_t(plan.logitsBytes)))
-                          : "",
-                      c.kernels == KernelSource::Torch
-                          ? "; plain torch operations take more for attention"
-                          : "");
+  text += fmt::format(
+      "memory: {} of weights, gradients and moments ({:.4g} "
+      "bytes a parameter), "
+      "about {} for a micro-batch of {} x {} tokens{}{}\n",
+      bytesText(uint64_t(plan.stateBytes)),
+      double(plan.stateBytes) / double(plan.parameters),
+      bytesText(uint64_t(plan.activationBytes)), plan.sequences, plan.length,
+      plan.logitsBytes > 0 ? fmt::format(" (kept logits: {})",
+                                         bytesText(uint64_t(plan.logitsBytes)))
+                           : "",
+      c.kernels == KernelSource::Torch
+          ? "; plain torch operations take more for attention"
+          : "");
   text += fmt::format(
       "operations: {:.4g} FLOP a token = 6 x weights that multiply ({:.4g}) + "
       "6 x n_layers x n_heads x (d_k+d_v) x keys seen ({:.4g})\n",
       plan.weightFlops + plan.attentionFlops, plan.weightFlops,
       plan.attentionFlops);
-  text += fmt::format(
-      "steps: {} of {} tokens ({} sequences of {}, in {} "
-      "micro-batch{}), {} tokens in all\n",
-      c.steps, c.tokensPerStep(), c.sequencesPerStep(), c.sequenceLength,
-      c.accumulate, c.accumulate == 1 ? "" : "es", c.steps * c.tokensPerStep());
+  for (const Phase &phase : phasesOf(c)) {
+    const int64_t sequences = phase.batch * c.accumulate;
+    text +=
+        fmt::format("steps: {}{} of {} tokens ({} sequences of {}, in {} "
+                    "micro-batch{}), {} tokens in all\n",
+                    hasSchedule(c) ? fmt::format("{} to ", phase.first) : "",
+                    phase.last, sequences * phase.length, sequences,
+                    phase.length, c.accumulate, c.accumulate == 1 ? "" : "es",
+                    tokensOfSteps(c, phase.first, phase.last));
+  }
   for (const std::string &warning : {scheduleWarning(c), nsaVibeLine(c)})
     if (!warning.empty())
       text += warning + "\n";

@@ -34,10 +34,13 @@ struct Plan {
   int64_t activationBytes = 0;
   /// Floating-point operations of training, for each token: 6 for each weight
   /// of a matrix product, and 6 (dk + dv) for each head and each key that a
-  /// query attends to.
+  /// query attends to, as the mean over the run's tokens.
   double weightFlops = 0, attentionFlops = 0;
   /// The part of activationBytes that logits take; 0 if they are not kept.
   int64_t logitsBytes = 0;
+  /// Sequences and tokens of a sequence of the micro-batch of a process with
+  /// these activationBytes: the one that takes most.
+  int64_t sequences = 0, length = 0;
   std::vector<std::string> kernels; ///< Files of kernels/ that a step uses.
 };
 

@@ -100,6 +100,29 @@ StepRange parseSteps(const Setting &s, std::string text) {
   return range;
 }
 
+/// Reads "[1:8, 600:4]": values from steps on.
+StepValues parseStepValues(const Setting &s, const std::string &text) {
+  StepValues values;
+  for (const std::string &item : itemsOf(s, text)) {
+    const size_t colon = item.find(':');
+    if (colon == std::string::npos)
+      badValue(s, text);
+    Setting step = s;
+    step.low = 1;
+    step.high = 1e9;
+    values.push_back({parse<int64_t>(step, item.substr(0, colon)),
+                      parse<int64_t>(s, item.substr(colon + 1))});
+  }
+  return values;
+}
+
+std::string stepValuesText(const StepValues &values) {
+  std::string text;
+  for (const StepValue &v : values)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ", ", v.step, v.value);
+  return text.empty() ? "" : "[" + text + "]";
+}
+
 /// Reads "2", a number of layers, or "[0, 2]", a list.
 models::LayerSet parseLayers(const Setting &s, const std::string &text) {
   models::LayerSet set;
@@ -176,6 +199,7 @@ void setValue(const Setting &s, Config &config, const std::string &text) {
                [&](int64_t *v) { *v = parse<int64_t>(s, text); },
                [&](double *v) { *v = parse<double>(s, text); },
                [&](StepRange *v) { *v = parseSteps(s, text); },
+               [&](StepValues *v) { *v = parseStepValues(s, text); },
                [&](models::LayerSet *v) { *v = parseLayers(s, text); },
                [&](const ChoiceField &field) { choose(s, field, text); }},
       fieldOf(s, config));
@@ -201,6 +225,7 @@ std::string valueText(const Setting &s, const Config &config) {
                             ? std::string()
                             : fmt::format("[{}, {}]", v->first, v->last);
                },
+               [](const StepValues *v) { return stepValuesText(*v); },
                [](const models::LayerSet *v) {
                  return v->listed.empty()
                             ? number(v->count)
@@ -228,6 +253,9 @@ std::string typeText(const Setting &s) {
           [&](const double *) { return "a number, " + rangeText(s); },
           [&](const StepRange *) {
             return "[first, last] step, each " + rangeText(s);
+          },
+          [&](const StepValues *) {
+            return "a list of STEP:VALUE, each value " + rangeText(s);
           },
           [&](const models::LayerSet *) {
             return std::string("a number of layers, or a list such as [0, 2]");

@@ -30,7 +30,7 @@ struct ChoiceField {
 /// Access to a setting's value; monostate for a key without an effect.
 using Field =
     std::variant<std::monostate, std::string *, bool *, int64_t *, double *,
-                 StepRange *, models::LayerSet *, ChoiceField>;
+                 StepRange *, StepValues *, models::LayerSet *, ChoiceField>;
 
 /// What a resumed run may do to a setting.
 enum class AtResume {

@@ -48,6 +48,14 @@ std::vector<Setting> trainSettings() {
           .also("train.accumulate")
           .twin("NSA_ACCUM")
           .range(1, 1 << 16),
+      SettingEntry::of("train.batch_schedule", MEMBER(batchSchedule),
+                       "[1:8, 600:4]: train.batch_size from these steps on")
+          .range(1, 1 << 16),
+      SettingEntry::of(
+          "train.length_schedule", MEMBER(lengthSchedule),
+          "[1:128, 600:512]: tokens of a training sequence from these steps "
+          "on, divisors of train.seq_len, which remains that of evaluations")
+          .range(2, 1 << 20),
       SettingEntry::of("train.lr", MEMBER(learningRate),
                        "learning rate after the warm-up")
           .twin("NSA_LR")

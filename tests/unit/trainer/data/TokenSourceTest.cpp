@@ -149,6 +149,104 @@ TEST(TokenSource, TheEndOfTheDataIsKnownBeforeTheStart) {
   EXPECT_NO_THROW(TokenSource(corpus, c, 0));
 }
 
+/// First tokens of the sequences of a batch, whose bytes count from 0 to 200.
+std::vector<int64_t> firstsOf(const TokenBatch &batch, int64_t length) {
+  std::vector<int64_t> firsts;
+  for (size_t i = 0; i < batch.inputs.size(); i += size_t(length))
+    firsts.push_back(batch.inputs[i]);
+  return firsts;
+}
+
+Config scheduled() {
+  Config c = config();
+  c.sequenceLength = 8;
+  c.batchSize = 2;
+  c.dataOrder = DataOrder::Sequential;
+  c.batchSchedule = {{2, 4}, {4, 2}};
+  c.lengthSchedule = {{1, 2}, {3, 4}, {5, 8}};
+  return c;
+}
+
+// Of 2, 4, 4, 2 and 2 sequences of 2, 2, 4, 4 and 8 tokens: a sequence begins
+// at a multiple of its length.
+TEST(TokenSource, FollowsSchedules) {
+  using Tokens = std::vector<int64_t>;
+  const Corpus corpus = corpusOf(201);
+  const std::vector<Tokens> firsts = {{0, 2},   {4, 6, 8, 10}, {12, 16, 20, 24},
+                                      {28, 32}, {40, 48},      {56, 64}};
+  const std::vector<int64_t> lengths = {2, 2, 4, 4, 8, 8},
+                             states = {2, 6, 14, 18, 28, 36};
+  for (const int64_t prefetch : {0, 3}) {
+    Config c = scheduled();
+    c.dataPrefetch = prefetch;
+    TokenSource source(corpus, c, 0);
+    for (size_t i = 0; i < firsts.size(); ++i) {
+      EXPECT_EQ(firstsOf(source.next(), lengths[i]), firsts[i]) << i;
+      EXPECT_EQ(source.state(), states[i]);
+      // A resumed run has the same next batch.
+      if (i + 1 < firsts.size()) {
+        TokenSource again(corpus, c, states[i], 0, 1, int64_t(i) + 1);
+        EXPECT_EQ(firstsOf(again.next(), lengths[i + 1]), firsts[i + 1]);
+      }
+    }
+  }
+  Config two = scheduled();
+  for (int64_t rank : {0, 1}) {
+    TokenSource half(corpus, two, 0, rank, 2);
+    for (size_t i = 0; i < firsts.size(); ++i) {
+      const size_t count = firsts[i].size() / 2;
+      const auto from = firsts[i].begin() + rank * long(count);
+      EXPECT_EQ(firstsOf(half.next(), lengths[i]),
+                Tokens(from, from + long(count)));
+    }
+  }
+  // Two micro-batches of a step have its size.
+  Config accumulated = scheduled();
+  accumulated.accumulate = 2;
+  TokenSource source(corpus, accumulated, 0);
+  for (const size_t tokens : {4, 4, 8, 8, 16, 16, 8, 8})
+    EXPECT_EQ(source.next().inputs.size(), tokens);
+}
+
+// In every order a pass with shorter sequences has each token once.
+TEST(TokenSource, SchedulesKeepTheTokensOfAPass) {
+  const Corpus corpus = corpusOf(201);
+  Config c = scheduled();
+  c.dataOrder = DataOrder::Shuffled;
+  c.batchSize = 1;
+  c.steps = 1000;
+  c.batchSchedule = {};
+  c.lengthSchedule = {{1, 2}, {9, 4}, {21, 8}};
+  TokenSource source(corpus, c, 0);
+  Config whole = c;
+  whole.lengthSchedule = {};
+  TokenSource windows(corpus, whole, 0);
+  std::vector<int64_t> all, expected;
+  while (all.size() < 200)
+    append(all, source.next().inputs);
+  while (expected.size() < 200)
+    append(expected, windows.next().inputs);
+  EXPECT_EQ(all, expected);
+  EXPECT_EQ(std::set<int64_t>(all.begin(), all.end()).size(), 200u);
+  // Bytes of sequences within a window: that of unit 3 is in the first window.
+  EXPECT_EQ(source.firstToken(3), all[6]);
+}
+
+TEST(TokenSource, SchedulesEndWithTheData) {
+  const Corpus corpus = corpusOf(201);
+  Config c = scheduled();
+  c.dataEnd = DataEnd::Stop;
+  c.steps = 14;
+  EXPECT_NO_THROW(TokenSource(corpus, c, 0)); // 40 + 10 * 16 tokens
+  c.steps = 15;
+  try {
+    TokenSource(corpus, c, 0);
+    FAIL();
+  } catch (const Error &e) {
+    EXPECT_NE(e.hint.find("train.steps=14"), std::string::npos) << e.hint;
+  }
+}
+
 TEST(Prefetch, KeepsTheOrderAndStaysBounded) {
   std::atomic<int> made = 0;
   {

@@ -50,6 +50,15 @@ TEST(Preflight, GoesWithItsFigures) {
     EXPECT_NE(p.table.find(part), std::string::npos) << part << "\n" << p.table;
 }
 
+// A sixth of the steps has 7 times the tokens of the first.
+TEST(Preflight, ScalesItsTimeByTokens) {
+  Config c = longRun();
+  c.batchSchedule = {{72001, 28}};
+  const Preflight p = judgePreflight(c, 20, records(), machine);
+  EXPECT_NE(p.table.find("86400 steps, about 4 days"), std::string::npos)
+      << p.table;
+}
+
 void expectFault(const std::vector<json> &all, const std::string &text) {
   const Preflight p = judgePreflight(longRun(), 20, all, machine);
   ASSERT_EQ(p.faults.size(), 1u) << text;

@@ -384,6 +384,38 @@ TEST(Plan, CountsValueAndBigramEmbeddings) {
   EXPECT_NE(planText(c, plan).find("bigram embedding"), std::string::npos);
 }
 
+// Memory of the micro-batch that takes most, operations of all tokens.
+TEST(Plan, CountsThePhasesOfSchedules) {
+  const auto plan = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"attention=dense", "train.seq_len=1024",
+                               "train.batch_size=2", "train.steps=30"});
+    return planOf(parseConfig("", "x", more));
+  };
+  const Plan shorter = plan({"train.length_schedule=[1:256, 11:1024]"}),
+             whole = plan({}),
+             wide = plan({"train.batch_schedule=[11:16]",
+                          "train.length_schedule=[11:256]"});
+  EXPECT_EQ(shorter.activationBytes, whole.activationBytes);
+  EXPECT_EQ(std::pair(wide.sequences, wide.length),
+            (std::pair<int64_t, int64_t>(16, 256)));
+  EXPECT_EQ(std::pair(shorter.sequences, shorter.length),
+            (std::pair<int64_t, int64_t>(2, 1024)));
+  EXPECT_GT(wide.activationBytes, whole.activationBytes);
+  // 10 x 2 x 256 queries with 128.5 keys each, 20 x 2 x 1024 with 512.5.
+  EXPECT_NEAR(shorter.attentionFlops / whole.attentionFlops,
+              (256 * 128.5 + 2 * 1024 * 512.5) / ((256 + 2 * 1024) * 512.5),
+              1e-12);
+  const Config c =
+      parseConfig("", "x",
+                  {"train.seq_len=1024", "train.batch_size=2", "train.steps=30",
+                   "train.length_schedule=[1:256, 11:1024]"});
+  const std::string text = planText(c, planOf(c));
+  for (const char *part : {"steps: 1 to 10 of 512 tokens (2 sequences of 256",
+                           "steps: 11 to 30 of 2048 tokens",
+                           "40960 tokens in all", "micro-batch of 2 x 1024"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
 TEST(Plan, RefusesAModelThatNoMemoryHolds) {
   EXPECT_NO_THROW(requireMemory(planOf(Config())));
   EXPECT_THROW(requireMemory(planOf(parseConfig(

@@ -3,6 +3,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/NsaVibe.h"
+#include "trainer/settings/Phases.h"
 #include "trainer/settings/Setting.h"
 
 #include "support/Error.h"
@@ -532,6 +533,88 @@ TEST(Settings, LayersAreANumberOrAList) {
                   "a number of layers, or a list"));
   EXPECT_TRUE(has(refusal("model: {value_embeddings: 2}"), "n_layers is 1"));
   EXPECT_TRUE(has(refusal("model: {bigram_embeddings: -1}"), "bigram"));
+}
+
+TEST(Settings, SchedulesAreValuesFromSteps) {
+  const auto text = [](const StepValues &values) {
+    std::string all;
+    for (const StepValue &v : values)
+      all += std::to_string(v.step) + ":" + std::to_string(v.value) + " ";
+    return all;
+  };
+  for (const Config &c :
+       {parseConfig("train:\n  batch_schedule: [1:8, 30:4]\n"
+                    "  length_schedule: 1:128, 30:256\n",
+                    "x", {}),
+        parseConfig("", "x",
+                    {"train.batch_schedule=[1:8,30:4]",
+                     "train.length_schedule=[1:128, 30:256]"})}) {
+    EXPECT_EQ(text(c.batchSchedule), "1:8 30:4 ");
+    EXPECT_EQ(text(c.lengthSchedule), "1:128 30:256 ");
+    const Config again = configFromJson(toJson(c), "config.json");
+    EXPECT_EQ(text(again.batchSchedule), "1:8 30:4 ");
+    EXPECT_EQ(text(again.lengthSchedule), "1:128 30:256 ");
+  }
+  EXPECT_TRUE(
+      parseConfig("", "x", {"train.batch_schedule=[]"}).batchSchedule.empty());
+  EXPECT_EQ(toJson(Config())["train.batch_schedule"], "");
+}
+
+TEST(Settings, SchedulesThatCannotBeAreRefused) {
+  const auto with = [](const std::string &setting) {
+    return refusal("", {"train.seq_len=512", setting});
+  };
+  EXPECT_TRUE(has(with("train.batch_schedule=8"), "a list of STEP:VALUE"));
+  EXPECT_TRUE(has(with("train.batch_schedule=[8]"), "a list of STEP:VALUE"));
+  EXPECT_TRUE(has(with("train.batch_schedule=[1:x]"), "a list of STEP:VALUE"));
+  EXPECT_TRUE(has(with("train.batch_schedule=[0:8]"), "must be between 1"));
+  EXPECT_TRUE(has(with("train.batch_schedule=[1:0]"), "must be between 1"));
+  EXPECT_TRUE(has(with("train.batch_schedule=[5:8, 5:4]"),
+                  "step 5 comes after step 5"));
+  EXPECT_TRUE(has(with("train.length_schedule=[9:128, 5:256]"),
+                  "step 5 comes after step 9"));
+  for (const char *value : {"100", "1024"})
+    EXPECT_TRUE(
+        has(with(std::string("train.length_schedule=[1:") + value + "]"),
+            "do not divide train.seq_len (512)"));
+  EXPECT_TRUE(has(
+      refusal("", {"data.packing=best_fit", "train.length_schedule=[1:128]"}),
+      "data.packing=best_fit makes rows"));
+  EXPECT_TRUE(has(
+      refusal("", {"train.seq_len=65536", "train.batch_schedule=[900:60000]"}),
+      "2^31"));
+  EXPECT_THROW(parseConfig("", "x",
+                           {"train.batch_size=4", "train.batch_schedule=[3:6]"},
+                           {}, 4),
+               Error);
+}
+
+TEST(Settings, PhasesJoinBothSchedules) {
+  const auto phases = [](const std::vector<std::string> &settings) {
+    std::string all;
+    const Config c = parseConfig("", "x", settings);
+    for (const Phase &p : phasesOf(c))
+      all += std::to_string(p.first) + "-" + std::to_string(p.last) + ":" +
+             std::to_string(p.batch) + "x" + std::to_string(p.length) + " ";
+    return all;
+  };
+  const std::string steps = "train.steps=20";
+  EXPECT_EQ(phases({steps}), "1-20:4x512 ");
+  EXPECT_EQ(phases({steps, "train.batch_schedule=[6:8, 11:2]",
+                    "train.length_schedule=[1:64, 11:256]"}),
+            "1-5:4x64 6-10:8x64 11-20:2x256 ");
+  // Steps after the end, and lengths in the middle.
+  EXPECT_EQ(phases({steps, "train.batch_schedule=[21:8]",
+                    "train.length_schedule=[5:64]"}),
+            "1-4:4x512 5-20:4x64 ");
+  const Config c = parseConfig(
+      "", "x",
+      {steps, "train.batch_schedule=[6:8]", "train.accumulate_grad_batches=3"});
+  EXPECT_EQ(tokensOfSteps(c, 1, 20), (5 * 4 + 15 * 8) * 3 * 512);
+  EXPECT_EQ(tokensOfSteps(c, 4, 7), (2 * 4 + 2 * 8) * 3 * 512);
+  EXPECT_EQ(phaseAt(c, 5).batch, 4);
+  EXPECT_EQ(phaseAt(c, 6).batch, 8);
+  EXPECT_EQ(phaseAt(c, 99).batch, 8);
 }
 
 TEST(Settings, OnlyMuonNormalizesRows) {
