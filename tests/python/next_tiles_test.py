@@ -3,6 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the prefetches of each loop, and compares results with numpy where a next address is the last, empty or loaded one."""
 import importlib.util
+import os
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -85,3 +89,45 @@ def test_results_are_those_of_numpy(way, steps, tmp_path):
         expected += a[:, step * DEPTH:(step + 1) * DEPTH].double().numpy() @ right.double().numpy()
         last = order[last].item()
     assert np.abs(c.double().numpy() - expected).max() < 1e-4
+
+
+RUN = """
+import importlib.util, sys, torch
+order = torch.tensor([3, 1, 4, 0, 2], dtype=torch.int32)
+found = {}
+for file in sys.argv[2:]:
+    spec = importlib.util.spec_from_file_location("product_kernel", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    a, b, c = torch.ones(64, 5 * 32), torch.zeros(256, 256), torch.zeros(64, 64)
+    module.product[(1,)](a, b, c, order, order, 256, 5, DEPTH=32)
+    found[file.rsplit("/", 1)[-1][:-3]] = b
+torch.save(found, sys.argv[1])
+"""
+PREFETCH = re.compile(r"(?:tail )?call void @llvm\.prefetch\.p0\(ptr (%[\w.]+), i32 0, i32 2, i32 1\)")
+
+
+def test_the_lines_are_those_of_the_next_tile(tmp_path):
+    """The prefetches, edited to additions to what is at their addresses, count the lines of B that they fetch."""
+    ways = ("carried", "counted", "by_index", "turned")
+    files = [source(way, tmp_path) for way in ways]
+
+    def run(**variables):
+        environment = os.environ | {name: str(tmp_path / folder) for name, folder in variables.items()}
+        return subprocess.run([sys.executable, "-c", RUN, tmp_path / "found.pt", *files], env=environment, check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True).stdout
+
+    run(TESSERA_DUMP="stages")
+    stages = list((tmp_path / "stages").glob("product-*/03-llvm.ll"))
+    for stage in stages:
+        text, count = PREFETCH.subn(lambda call: f"%fetched{call.start()} = atomicrmw add ptr {call[1]}, i32 1 monotonic", stage.read_text())
+        assert count > 0
+        stage.write_text(text)
+    assert run(TESSERA_OVERRIDE="stages").count("03-llvm.ll") == len(stages) == len(ways)
+    for way, times in torch.load(tmp_path / "found.pt").items():
+        expected = torch.zeros(256, 256, dtype=torch.int32)
+        tiles = [3, 1, 4, 0, 2] if way == "by_index" else range(5)
+        for step in range(5):
+            rows = slice(tiles[min(step + 1, 4)] * 32, tiles[min(step + 1, 4)] * 32 + 32)
+            (expected[:64, rows] if way == "turned" else expected[rows, :64])[:, ::16] += 1
+        assert torch.equal(times.view(torch.int32), expected), (way, (times.view(torch.int32) != expected).nonzero().tolist()[:9])
