@@ -99,9 +99,15 @@ protected:
 // are trained, 128 were recorded.
 TEST_F(TuneTrain, TheSecondStartCompilesNothingAndUsesTheTable) {
   const std::string table = folder.file("table.yaml");
-  const CommandResult tuned =
-      tune(smoke, "rope,compress_pair_bwd_dx", table, {"threads=1"});
-  expectFine(tuned);
+  // On a busy machine times may vary too much to be accepted.
+  CommandResult tuned;
+  for (int runs = 0; runs < 4; ++runs) {
+    tuned = tune(smoke, "rope,compress_pair_bwd_dx", table, {"threads=1"});
+    expectFine(tuned);
+    if ((tuned.output + tuned.errors).find("more than 20%") ==
+        std::string::npos)
+      break;
+  }
   expectHas(tuned.output, "timed with 1 CPU thread\n");
   const tune::TuneTable found = tune::readTable(table);
   EXPECT_EQ(kernelsOf(found),
