@@ -119,3 +119,27 @@ def test_names_with_one_value_before_a_loop():
             before, value = value, value + 3
         wanted.append(before)
     assert result(lagging_elements).tolist() == wanted
+
+
+@tessera.jit(do_not_specialize=["flag", "n"])
+def chosen_step(X, OUT, flag, n, N: tl.constexpr):
+    """A block that grows by a number which a branch of the body chooses."""
+    total = tl.arange(0, N)
+    outside = tl.load(X)
+    for i in range(n):
+        inside = tl.load(X + 1 + i)
+        step = outside
+        if flag == 3:
+            step = outside + inside
+        total += step
+    tl.store(OUT + tl.arange(0, N), total)
+
+
+def test_a_step_that_a_branch_of_the_body_chooses():
+    x = torch.tensor([5, 1, 10, 100], dtype=torch.int32)
+    for flag in (0, 3):
+        for n in range(4):
+            out = torch.zeros(16, dtype=torch.int32)
+            chosen_step[(1,)](x, out, flag, n, N=16)
+            wanted = torch.arange(16, dtype=torch.int32) + 5 * n + (int(x[1:n + 1].sum()) if flag == 3 else 0)
+            assert torch.equal(out, wanted), (flag, n)
