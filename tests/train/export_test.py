@@ -159,3 +159,12 @@ def test_refused_files(folder):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         assert done.returncode == 1 and part in done.stderr and "HINT" in done.stderr, "%s: %s" % (file, done.stderr)
         assert not (folder / "refused/metrics.jsonl").exists(), file + ": a run began"
+
+
+@pytest.mark.parametrize("table", ("model.value_embeddings=1", "model.bigram_embeddings=97"))
+def test_llama_has_no_tables(folder, table):
+    """Each table alone: the names of Hugging Face have no place for it."""
+    name = table.partition("=")[0]
+    plain.run(folder, name, "dense", "fp32", 1, table, *SWIGLU)
+    done = export(folder, name, folder / "tables.safetensors", "--names", "hf")
+    assert done.returncode == 1 and name in done.stderr and not (folder / "tables.safetensors").exists()
