@@ -22,6 +22,7 @@
 using namespace mlir;
 
 namespace tessera::codegen::cpu {
+
 // Returns the value of a scalar of the body in the next iteration of `loop`, or
 // in this one if it is the last.
 Value Emitter::scalarAhead(Value value, scf::ForOp loop, Ahead &ahead) {

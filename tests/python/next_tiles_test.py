@@ -18,6 +18,7 @@ WAYS = {
     "carried": ("b", "b += DEPTH * stride", True),
     "counted": ("B + (step * DEPTH + k)[:, None] * stride + n[None, :]", "pass", True),
     "by_index": ("B + (tl.load(ORDER + step) * DEPTH + k)[:, None] * stride + n[None, :]", "pass", True),
+    "by_loaded_index": ("B + (tl.load(ORDER + tl.load(ORDER + step)) * DEPTH + k)[:, None] * stride + n[None, :]", "pass", False),
     "turned": ("B + (step * DEPTH + k)[:, None] + n[None, :] * stride", "pass", True),
     "same": ("B + k[:, None] * stride + n[None, :]", "pass", False),
     "by_rows": ("B + tl.load(ROWS + step * DEPTH + k)[:, None] * stride + n[None, :]", "pass", False),
@@ -83,7 +84,7 @@ def test_results_are_those_of_numpy(way, steps, tmp_path):
     module.product[(1,)](a, b, c, order, rows, STRIDE, steps, DEPTH=DEPTH)
     expected, last = np.zeros((64, 64)), 0
     for step in range(steps):
-        tile = {"same": 0, "by_index": order[step].item(), "by_result": last}.get(way, step)
+        tile = {"same": 0, "by_index": order[step].item(), "by_loaded_index": order[order[step].item()].item(), "by_result": last}.get(way, step)
         at = rows[step * DEPTH:(step + 1) * DEPTH].long() if way == "by_rows" else torch.arange(tile * DEPTH, (tile + 1) * DEPTH)
         right = b[:64, at].T if way == "turned" else b[at, :64]
         expected += a[:, step * DEPTH:(step + 1) * DEPTH].double().numpy() @ right.double().numpy()

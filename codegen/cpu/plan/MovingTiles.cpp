@@ -28,6 +28,25 @@ static bool isRepeatable(Operation *op, const Plan &plan) {
   return isCheap(op) && canBeVirtual(op);
 }
 
+// True if the address of `load` depends on another load of the body. This
+// iteration may not have written yet what that one reads in the next, so the
+// address could be anything.
+static bool readsByLoaded(tile::LoadOp load, scf::ForOp loop) {
+  SmallVector<Value> work = {load.getPtr()};
+  llvm::SmallPtrSet<void *, 16> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || loop.isDefinedOutsideOfLoop(value) ||
+        !seen.insert(value.getAsOpaquePointer()).second)
+      continue;
+    if (isa<tile::LoadOp>(op))
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
 // Adds to `tile` the scalars of the body that its addresses depend on. Returns
 // false if they cannot be computed ahead, or do not move.
 static bool findScalars(MovingTile &tile, scf::ForOp loop, const Plan &plan) {
@@ -50,6 +69,9 @@ static bool findScalars(MovingTile &tile, scf::ForOp loop, const Plan &plan) {
     }
     Operation *op = value.getDefiningOp();
     if (op->getBlock() != loop.getBody() || !isRepeatable(op, plan))
+      return false;
+    if (auto load = dyn_cast<tile::LoadOp>(op);
+        load && readsByLoaded(load, loop))
       return false;
     llvm::append_range(work, op->getOperands());
   }
@@ -79,7 +101,7 @@ static bool findLines(MovingTile &tile, Type element,
           strideAlong(tile.pointers, 1).value_or(1) == 1);
 }
 
-// The first dot of `block` after `load`, or else its first dot.
+// Returns the first dot after `load` in its block, or else the block's first.
 static Operation *dotAfter(tile::LoadOp load) {
   auto dots = load->getBlock()->getOps<tile::DotOp>();
   for (tile::DotOp dot : dots)
