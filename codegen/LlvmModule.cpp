@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/LlvmModule.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -49,7 +50,7 @@ FirstError::~FirstError() { context.setDiagnosticHandler(std::move(before)); }
 
 void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine,
                     const llvm::PipelineTuningOptions &tuning,
-                    llvm::StringRef skipped,
+                    llvm::ArrayRef<llvm::StringRef> skipped,
                     const llvm::TargetLibraryInfoImpl *library) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -57,7 +58,9 @@ void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModuleAnalysisManager modules;
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
-      [&](llvm::StringRef pass, llvm::Any) { return pass != skipped; });
+      [&](llvm::StringRef pass, llvm::Any) {
+        return !llvm::is_contained(skipped, pass);
+      });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   if (library)
     functions.registerPass(

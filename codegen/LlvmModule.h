@@ -30,11 +30,11 @@ private:
   std::unique_ptr<llvm::DiagnosticHandler> before;
 };
 
-// Runs LLVM's pipeline for -O3 without the optional pass `skipped`. `library`
+// Runs LLVM's pipeline for -O3 without the optional passes `skipped`. `library`
 // may be null: the target's.
 void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine,
                     const llvm::PipelineTuningOptions &tuning,
-                    llvm::StringRef skipped,
+                    llvm::ArrayRef<llvm::StringRef> skipped,
                     const llvm::TargetLibraryInfoImpl *library = nullptr);
 
 // Returns the first line of the verifier's message; empty for a valid module.

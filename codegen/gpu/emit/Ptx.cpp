@@ -109,7 +109,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   // GVN takes half of the time of large kernels. Lowering repeats no loads and
   // EarlyCSE finds equal values across blocks: registers and spills are the
   // same without it.
-  optimizeModule(module, machine, tuning, "GVNPass");
+  optimizeModule(module, machine, tuning, {"GVNPass"});
 }
 
 // f32 alone may be fused (docs/numerics.md). An operation of bf16 or f16 is one
