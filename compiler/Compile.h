@@ -11,7 +11,8 @@
 namespace tessera::compiler {
 
 // The stages that a request may ask for in `emit`: "tile" (after cleaning up),
-// "loops" (loops and vectors), "llvm" (LLVM IR, optimized), "asm".
+// "loops" (loops and vectors), "llvm" (LLVM IR, optimized), "asm". On a GPU
+// "resources" has the registers and spills that ptxas reports, as JSON.
 // CUDA C++ (a file that ends in .cu) has "ptx" and "report";
 // compiler/cuda/CompileCuda.h compiles it.
 // Phases in timings: parse, semantics, tile, loops, llvm-dialect, translate,

@@ -66,6 +66,14 @@ std::vector<std::pair<uint32_t, uint32_t>> disjointOf(mlir::ModuleOp module) {
   return pairs;
 }
 
+// What ptxas reports about the code; an empty object without ptxas.
+Json resourcesOf(const ptx::Resources *resources) {
+  if (!resources)
+    return Json::object();
+  return {{"registers", resources->registers},
+          {"spill_stores", resources->spillStores}};
+}
+
 // The state of one compilation.
 class GpuCompilation {
 public:
@@ -77,7 +85,8 @@ public:
   void run() {
     checkStages(
         request,
-        {"tile", "layout", "tiles", "places", "llvm", "ptx", "sass", "report"},
+        {"tile", "layout", "tiles", "places", "llvm", "ptx", "sass",
+         "resources", "report"},
         {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
     enter(entering, "front end");
     program = language::Program::load(request);
@@ -111,6 +120,9 @@ public:
     if (!module->hasAttr(codegen::kWideGridAttr))
       result.meta.gridLimit = narrowGrid;
     const std::optional<ptx::Cubin> cubin = makeCubin();
+    if (wantsStage(request, "resources"))
+      result.stages["resources"] =
+          resourcesOf(cubin ? &cubin->resources : nullptr).dump() + "\n";
     makeReports(*module, cubin ? &*cubin : nullptr);
     result.stages["ptx"] = std::move(ptx);
     if (cubin)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/GpuLaunch.h"
 
+#include "language/CudaSource.h"
 #include "language/Request.h"
 #include "runtime/compile/CompileTogether.h"
 #include "runtime/device/gpu/GpuArguments.h"
@@ -16,12 +17,18 @@ namespace tessera::cases {
 
 namespace {
 
-// Returns a number of a report, or 0 if the report lacks it.
+// Returns a number of a report; 0 if the report lacks it.
 uint32_t numberOf(const Json &report, const char *name) {
   const auto found = report.find(name);
   return found != report.end() && found->is_number_unsigned()
              ? found->get<uint32_t>()
              : 0;
+}
+
+// Returns the stage with the resources of the code. A report of a tile kernel
+// needs a disassembly, which nothing here reads.
+const char *resourcesStage(const language::CompileRequest &request) {
+  return language::isCudaSource(request.file) ? "report" : "resources";
 }
 
 language::CompileRequest requestFor(const Kernel &kernel,
@@ -35,7 +42,7 @@ language::CompileRequest requestFor(const Kernel &kernel,
       kernel.compileRequest(args, constexprs, own);
   // The simulator executes PTX, but ptxas must also report the registers.
   request.assembler.clear();
-  request.emit = {"report"};
+  request.emit = {resourcesStage(request)};
   return request;
 }
 
@@ -75,7 +82,7 @@ GpuLaunch gpuLaunch(const Kernel &kernel, const std::vector<Arg> &args,
   }
   for (const auto &range : runtime::mergedRanges(std::move(ranges)))
     launch.memory.add(range.name, range.begin, range.bytes, range.writable);
-  if (const auto text = compiled->stages.find("report");
+  if (const auto text = compiled->stages.find(resourcesStage(request));
       text != compiled->stages.end()) {
     const Json report = Json::parse(text->second, nullptr, false);
     if (report.is_object()) {

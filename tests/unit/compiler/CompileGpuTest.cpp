@@ -374,6 +374,23 @@ protected:
   }
 };
 
+// The tuner needs registers and spills alone; a report takes as long as ptxas.
+TEST_F(WithPtxas, ResourcesNeedNoDisassembly) {
+  CompileRequest request = gpuRequest({"resources"});
+  EXPECT_EQ(compile(request).stages["resources"], "{}\n");
+  request.assembler.clear();
+  CompileResult result = compile(request);
+  ASSERT_TRUE(result.ok) << result.rendered;
+  EXPECT_FALSE(result.timings.count("report"));
+  EXPECT_FALSE(result.stages.count("report"));
+  const Json found = parseJson(result.stages["resources"], "resources");
+  request.emit = {"report"};
+  const Json report = parseJson(compile(request).stages["report"], "report");
+  EXPECT_GT(found["registers"], 0);
+  EXPECT_EQ(found["registers"], report["registers"]);
+  EXPECT_EQ(found["spill_stores"], report["spill_stores"]);
+}
+
 TEST_F(WithPtxas, CubinAndReport) {
   CompileRequest request = gpuRequest({"report"});
   request.assembler = "";
