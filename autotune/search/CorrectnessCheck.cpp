@@ -115,15 +115,16 @@ private:
   bool fillArgument(const CaseArgument &argument, cases::StoredTensor &before,
                     const std::vector<bool> *kept) const {
     const std::string wanted = gatherAfter(argument);
-    const bool logical = storedForm(argument, before, what(argument)) ==
-                         cases::StoredForm::Logical;
+    const bool inOrder = argument.layout.contiguous() ||
+                         storedForm(argument, before, what(argument)) ==
+                             cases::StoredForm::Logical;
     const size_t width = cases::elementBytes(*argument.type);
     bool any = false;
     for (size_t i = 0; i < wanted.size() / width; ++i) {
       if (kept && (*kept)[i])
         continue;
       const size_t at =
-          logical ? i : size_t(argument.layout.offset(int64_t(i)));
+          inOrder ? i : size_t(argument.layout.offset(int64_t(i)));
       fillElement(argument, before.bytes.data() + at * width,
                   wanted.data() + i * width);
       any = true;

@@ -160,6 +160,7 @@ Tensor::Tensor(DType type, std::vector<int64_t> shape,
       layout(strides.empty()
                  ? cases::contiguousLayout(std::move(shape))
                  : cases::Layout{std::move(shape), std::move(strides)}) {
+  rowMajor = layout.contiguous();
   used = size_t(layout.span("tensor")) * cases::elementBytes(type);
   memory = std::make_shared<GuardedMemory>(used); // zeros
 }
@@ -183,7 +184,8 @@ void *Tensor::data() const { return memory->data(); }
 
 char *Tensor::elementAt(int64_t index) const {
   return static_cast<char *>(data()) +
-         layout.offset(index) * int64_t(cases::elementBytes(elementType));
+         (rowMajor ? index : layout.offset(index)) *
+             int64_t(cases::elementBytes(elementType));
 }
 
 double Tensor::at(int64_t index) const {

@@ -54,6 +54,7 @@ private:
 
   DType elementType = DType::FP32;
   cases::Layout layout;
+  bool rowMajor = true; // contiguous: offsets are indices
   size_t used = 0;
   std::shared_ptr<GuardedMemory> memory;
 };
