@@ -99,6 +99,15 @@ def test_options_of_sanitizers():
     assert "halt_on_error" not in output, output
 
 
+@pytest.mark.parametrize("given, seen", [({}, "passive"), ({"OMP_WAIT_POLICY": "active"}, "active")])
+def test_waiting_threads_leave_the_core_to_other_tests(given, seen, monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    code, output = run({"show": ("policy [$OMP_WAIT_POLICY]", 0, "")}, "-V")
+    assert code == 0 and f"policy [{seen}]" in output, output
+
+
 def test_no_test_at_all():
     code, output = run({"good": ("fine", 0, "")}, "-R", "^bad$")
     assert code != 0, output
