@@ -83,11 +83,10 @@ public:
         options(optionsOf(request)), timer(result) {}
 
   void run() {
-    checkStages(
-        request,
-        {"tile", "layout", "tiles", "places", "llvm", "ptx", "sass",
-         "resources", "report"},
-        {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
+    checkStages(request,
+                {"tile", "layout", "tiles", "places", "llvm", "ptx", "sass",
+                 "resources", "report"},
+                {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
     enter(entering, "front end");
     program = language::Program::load(request);
     timer.lap("parse");

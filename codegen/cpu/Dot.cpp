@@ -22,9 +22,10 @@ static bool isZeroSplat(Value value) {
 // Emits one block of C in registers: rows x (vectors * width) elements. Each
 // step along the depth reads one broadcast of A per row and one vector of B per
 // column.
-void Emitter::dotBlock(const View &a, RightOperand rightAt, const View &c,
-                       bool zero, bool pairs, int64_t rows, int64_t vectors,
-                       int64_t width, int64_t depth, Value row, Value column) {
+void Emitter::dotBlock(const View &a, VectorAt rightAt, const View &c,
+                       VectorAt start, bool pairs, int64_t rows,
+                       int64_t vectors, int64_t width, int64_t depth, Value row,
+                       Value column) {
   auto at = [&](const View &view, Value i, Value j) {
     Index index;
     index.at = {i, j};
@@ -36,10 +37,9 @@ void Emitter::dotBlock(const View &a, RightOperand rightAt, const View &c,
   for (int64_t v = 0; v < vectors; ++v)
     columnIndex.push_back(lanes.add(column, lanes.i64(v * width)));
   SmallVector<Value> init;
-  Type type = width == 1 ? c.stored : Type(VectorType::get({width}, c.stored));
   for (Value i : rowIndex)
     for (Value j : columnIndex)
-      init.push_back(zero ? lanes.zero(type) : loadView(c, at(c, i, j), width));
+      init.push_back(start(i, j, width));
   bool real = isa<FloatType>(c.stored);
   int64_t unroll = std::min<int64_t>(depth, 4);
   SmallVector<Value> sums =
@@ -72,15 +72,49 @@ void Emitter::dotBlock(const View &a, RightOperand rightAt, const View &c,
       storeView(c, at(c, rowIndex[r], columnIndex[v]), sums[r * vectors + v]);
 }
 
+// True if the blocks of a dot compute the sums that they start from. A pass
+// that stores them first, such as the scaling of an attention's output, would
+// write and read the matrix once more.
+bool Emitter::startsFromExpression(tile::DotOp op) {
+  ArrayRef<int64_t> shape = tile::shapeOf(op.getType());
+  return shape.size() == 2 &&
+         plan.bufferOf(op.getAcc()) != plan.bufferOf(op.getResult()) &&
+         chooseLane(shape, {op.getAcc()}, 1, true) == 1;
+}
+
 void Emitter::emitDot(tile::DotOp op) {
-  int target = plan.bufferOf(op.getResult());
+  const int target = plan.bufferOf(op.getResult());
   View c = viewOf(target);
-  bool zero = isZeroSplat(op.getAcc());
-  if (!zero && plan.bufferOf(op.getAcc()) != target)
+  const bool zero = isZeroSplat(op.getAcc());
+  const bool expression = !zero && startsFromExpression(op);
+  if (!zero && !expression && plan.bufferOf(op.getAcc()) != target)
     deliver(op.getAcc(), c);
   loc = op.getLoc();
+  auto start = [&](Value row, Value column, int64_t width) {
+    Index index;
+    index.at = {row, column};
+    if (zero)
+      return lanes.zero(width == 1 ? c.stored
+                                   : Type(VectorType::get({width}, c.stored)));
+    if (!expression)
+      return loadView(c, elementAddress(c, index), width);
+    index.lane = width > 1 ? 1 : -1;
+    index.width = width;
+    Value vector = lanes.vector(evaluate(op.getAcc(), index), width);
+    loc = op.getLoc();
+    return toStored(c, tile::elementType(op.getType()), vector);
+  };
+  // Blocks must not reuse values that the code around the dot has read.
+  auto saved = std::move(memo);
+  memo.clear();
   if (plan.dotsInPairs() && canPair(op))
-    return emitPairedDot(op, c, zero);
+    emitPairedDot(op, c, start);
+  else
+    emitFullDot(op, c, start);
+  memo = std::move(saved);
+}
+
+void Emitter::emitFullDot(tile::DotOp op, const View &c, VectorAt start) {
   View a;
   if (plan.bufferOf(op.getA()) >= 0) {
     a = viewOf(plan.bufferOf(op.getA()));
@@ -98,11 +132,8 @@ void Emitter::emitDot(tile::DotOp op) {
       return loadView(view, elementAddress(view, index), width);
     };
   };
-  if (plan.bufferOf(op.getB()) < 0) {
-    // Other expressions of this dot must not reuse the values read here.
-    auto saved = std::move(memo);
-    memo.clear();
-    dotMatrices(
+  if (plan.bufferOf(op.getB()) < 0)
+    return dotMatrices(
         op, a,
         [&](Value row, Value column, int64_t width) {
           Index index;
@@ -111,13 +142,10 @@ void Emitter::emitDot(tile::DotOp op) {
           index.width = width;
           return lanes.vector(evaluate(op.getB(), index), width);
         },
-        c, zero);
-    memo = std::move(saved);
-    return;
-  }
+        c, start);
   View right = viewOf(plan.bufferOf(op.getB()));
   if (tile::shapeOf(op.getType()).size() == 2)
-    return dotMatrices(op, a, held(right), c, zero);
+    return dotMatrices(op, a, held(right), c, start);
   loop(tile::shapeOf(op.getType())[0], 1, [&](Value batch) {
     auto matrix = [&](View view) {
       Index index;
@@ -126,7 +154,13 @@ void Emitter::emitDot(tile::DotOp op) {
       view.strides.erase(view.strides.begin());
       return view;
     };
-    dotMatrices(op, matrix(a), held(matrix(right)), matrix(c), zero);
+    const View sums = matrix(c);
+    const bool zero = isZeroSplat(op.getAcc());
+    dotMatrices(op, matrix(a), held(matrix(right)), sums,
+                [&](Value row, Value column, int64_t width) {
+                  return zero ? start(row, column, width)
+                              : held(sums)(row, column, width);
+                });
   });
 }
 
@@ -135,8 +169,8 @@ int64_t dotRows(const CpuOptions &options) {
   return options.vectorBits == 512 ? 8 : 4;
 }
 
-void Emitter::dotMatrices(tile::DotOp op, const View &a, RightOperand right,
-                          const View &c, bool zero, bool pairs) {
+void Emitter::dotMatrices(tile::DotOp op, const View &a, VectorAt right,
+                          const View &c, VectorAt start, bool pairs) {
   ArrayRef<int64_t> shape = tile::shapeOf(op.getType()).take_back(2);
   int64_t depth = tile::shapeOf(op.getA().getType()).back() / (pairs ? 2 : 1);
   int64_t perVector = options.vectorBits / c.stored.getIntOrFloatBitWidth();
@@ -158,7 +192,7 @@ void Emitter::dotMatrices(tile::DotOp op, const View &a, RightOperand right,
     loop(shape[0], rows, [&](Value row) {
       if (!ahead.tiles.empty())
         prefetch(ahead, numberOf(column, row), down * across);
-      dotBlock(a, right, c, zero, pairs, rows, vectors, width, depth, row,
+      dotBlock(a, right, c, start, pairs, rows, vectors, width, depth, row,
                column);
     });
   });

@@ -91,7 +91,7 @@ Value Emitter::multiplyPairs(Value left, Value right, Value sum) {
       .getResults();
 }
 
-void Emitter::emitPairedDot(tile::DotOp op, const View &c, bool zero) {
+void Emitter::emitPairedDot(tile::DotOp op, const View &c, VectorAt start) {
   int64_t rows = tile::shapeOf(op.getType())[0];
   int64_t depth = tile::shapeOf(op.getA().getType())[1];
   View a;
@@ -116,11 +116,8 @@ void Emitter::emitPairedDot(tile::DotOp op, const View &c, bool zero) {
           index.at = {row, column};
           return loadView(right, elementAddress(right, index), width);
         },
-        c, zero, true);
+        c, start, true);
   }
-  // Other expressions of this dot must not reuse the values read here.
-  auto saved = std::move(memo);
-  memo.clear();
   dotMatrices(
       op, a,
       [&](Value row, Value column, int64_t width) {
@@ -135,8 +132,7 @@ void Emitter::emitPairedDot(tile::DotOp op, const View &c, bool zero) {
         Value low = at(0);
         return pairOf(low, at(1));
       },
-      c, zero, true);
-  memo = std::move(saved);
+      c, start, true);
 }
 
 } // namespace tessera::codegen::cpu

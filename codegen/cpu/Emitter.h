@@ -168,6 +168,12 @@ private:
                                             mlir::ValueRange b);
   mlir::Value fold(tile::ReduceOp op, llvm::SmallVector<mlir::Value> partial,
                    int64_t width);
+  llvm::SmallVector<mlir::Value>
+  foldRows(tile::ReduceOp op, std::vector<llvm::SmallVector<mlir::Value>> rows);
+  llvm::SmallVector<mlir::Value>
+  reduceRow(tile::ReduceOp op, const Index &outer, int lane, int64_t width);
+  bool reducesRowsTogether(tile::ReduceOp op, int lane, int64_t width,
+                           int64_t rows) const;
   mlir::Value combineScan(tile::ScanKind kind, mlir::Type element,
                           mlir::Value a, mlir::Value b);
   mlir::Value lowest(mlir::Type element, bool largest);
@@ -202,12 +208,15 @@ private:
 
   // Dot.cpp
   void emitDot(tile::DotOp op);
-  /// One vector of a dot's right operand: its row, column and width.
-  using RightOperand =
+  /// One vector of a matrix: its row, column and width.
+  using VectorAt =
       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value, int64_t)>;
-  void dotMatrices(tile::DotOp op, const View &a, RightOperand right,
-                   const View &c, bool zero, bool pairs = false);
-  void dotBlock(const View &a, RightOperand right, const View &c, bool zero,
+  bool startsFromExpression(tile::DotOp op);
+  void emitFullDot(tile::DotOp op, const View &c, VectorAt start);
+  /// `start`: the sums before the first product, in the form of `c`.
+  void dotMatrices(tile::DotOp op, const View &a, VectorAt right, const View &c,
+                   VectorAt start, bool pairs = false);
+  void dotBlock(const View &a, VectorAt right, const View &c, VectorAt start,
                 bool pairs, int64_t rows, int64_t vectors, int64_t width,
                 int64_t depth, mlir::Value row, mlir::Value column);
 
@@ -228,7 +237,7 @@ private:
   void prefetch(Ahead &ahead, mlir::Value block, int64_t blocks);
 
   // DotPairs.cpp: products of bf16 by vdpbf16ps, two along K in 32 bits.
-  void emitPairedDot(tile::DotOp op, const View &c, bool zero);
+  void emitPairedDot(tile::DotOp op, const View &c, VectorAt start);
   void pack(mlir::Value value, const View &view);
   void packColumns(mlir::Value value, const View &view, int64_t square,
                    llvm::function_ref<mlir::Value(const Index &)> at);

@@ -137,40 +137,109 @@ Value Emitter::fold(tile::ReduceOp op, SmallVector<Value> partial,
   return width == 1 ? result : lanes.extract(result, 0);
 }
 
+// Folds `width` rows at once: a step combines the halves of two vectors into
+// one, which holds both rows. Each row is added up in the order of fold(). With
+// four lanes and rows a, b, c and d:
+//
+//     a0 a1 a2 a3   b0 b1 b2 b3   c0 c1 c2 c3   d0 d1 d2 d3
+//     a02 a13 b02 b13   c02 c13 d02 d13      (a02 = a0 + a2)
+//     a b c d
+SmallVector<Value> Emitter::foldRows(tile::ReduceOp op,
+                                     std::vector<SmallVector<Value>> rows) {
+  const Type element = tile::elementType(op.getSrc().getType());
+  const auto width = int32_t(rows.size());
+  for (int32_t length = width; length > 1; length /= 2) {
+    SmallVector<int32_t> low, high;
+    for (int32_t start = 0; start < 2 * width; start += length)
+      for (int32_t i = 0; i < length / 2; ++i) {
+        low.push_back(start + i);
+        high.push_back(start + i + length / 2);
+      }
+    std::vector<SmallVector<Value>> next;
+    for (size_t r = 0; r < rows.size(); r += 2) {
+      SmallVector<Value> x, y;
+      for (auto [first, second] : llvm::zip_equal(rows[r], rows[r + 1])) {
+        x.push_back(lanes.shuffle(first, second, low));
+        y.push_back(lanes.shuffle(first, second, high));
+      }
+      next.push_back(combineAny(op.getKind(), element, x, y));
+    }
+    rows = std::move(next);
+  }
+  return rows.front();
+}
+
+// Reduces the row at `outer`, the index without the axis, to one vector; along
+// another dimension than the lane, to the result.
+SmallVector<Value> Emitter::reduceRow(tile::ReduceOp op, const Index &outer,
+                                      int lane, int64_t width) {
+  Value source = op.getSrc();
+  const int axis = int(op.getAxis());
+  const bool along = lane == axis;
+  Type element = tile::elementType(source.getType());
+  Index index;
+  index.width = width;
+  index.lane = width > 1 ? lane : -1;
+  return carry(
+      tile::shapeOf(source.getType())[axis], along ? width : 1,
+      identity(op.getKind(), element, width), [&](Value at, ValueRange so) {
+        index.at = outer.at;
+        index.at.insert(index.at.begin() + axis, at);
+        SmallVector<Value> next = {
+            lanes.vector(evaluate(source, index), width)};
+        loc = op.getLoc();
+        if (isArg(op.getKind())) {
+          Value number = arith::TruncIOp::create(b, loc, b.getI32Type(), at);
+          Lanes numbers =
+              along ? Lanes::affine(number, lanes.integer(b.getI32Type(), 1))
+                    : Lanes::uniform(number);
+          next.push_back(lanes.vector(numbers, width));
+        }
+        return combineAny(op.getKind(), element, so, next);
+      });
+}
+
+// True if emitReduce() may reduce `width` of `rows` adjacent rows at once. Rows
+// of more vectors spend little time in fold(), and the code would grow.
+bool Emitter::reducesRowsTogether(tile::ReduceOp op, int lane, int64_t width,
+                                  int64_t rows) const {
+  constexpr int64_t most = 4; // vectors of a row
+  const int64_t size = tile::shapeOf(op.getSrc().getType())[op.getAxis()];
+  Type element = registerType(tile::elementType(op.getSrc().getType()));
+  return lane == int(op.getAxis()) && width > 1 && rows % width == 0 &&
+         size <= most * width && plan.bufferOf(op.getSrc()) >= 0 &&
+         element.getIntOrFloatBitWidth() >= 32;
+}
+
 void Emitter::emitReduce(tile::ReduceOp op) {
   Value source = op.getSrc();
   ArrayRef<int64_t> shape = tile::shapeOf(source.getType());
-  Type element = tile::elementType(source.getType());
-  Type resultElement = tile::elementType(op.getType());
   int axis = int(op.getAxis()), last = int(shape.size()) - 1;
   int lane = chooseLane(shape, {source}, last);
   int64_t width = lane < 0 ? 1 : laneWidth(shape[lane]);
   bool along = lane == axis;
   SmallVector<int64_t> kept(shape);
   kept.erase(kept.begin() + axis);
+  Type resultElement = tile::elementType(op.getType());
+  const int rows = int(kept.size()) - 1;
+  if (rows >= 0 && reducesRowsTogether(op, lane, width, kept[rows])) {
+    nest(kept, rows, width, [&](const Index &outer) {
+      loc = op.getLoc();
+      std::vector<SmallVector<Value>> partial;
+      for (int64_t r = 0; r < width; ++r) {
+        Index row = outer;
+        row.at[rows] = lanes.add(outer.at[rows], lanes.i64(r));
+        partial.push_back(reduceRow(op, row, lane, width));
+      }
+      storeLanes(viewOf(plan.bufferOf(op.getResult())), outer, resultElement,
+                 Lanes::general(foldRows(op, std::move(partial)).back()));
+    });
+    return;
+  }
   int keptLane = along || lane < 0 ? -1 : lane > axis ? lane - 1 : lane;
-  auto rows = [&](const Index &outer) {
+  nest(kept, keptLane, along || lane < 0 ? 1 : width, [&](const Index &outer) {
     loc = op.getLoc();
-    SmallVector<Value> init = identity(op.getKind(), element, width);
-    Index index;
-    index.width = width;
-    index.lane = width > 1 ? lane : -1;
-    SmallVector<Value> partial = carry(
-        shape[axis], along ? width : 1, init, [&](Value at, ValueRange so) {
-          index.at = outer.at;
-          index.at.insert(index.at.begin() + axis, at);
-          SmallVector<Value> next = {
-              lanes.vector(evaluate(source, index), width)};
-          loc = op.getLoc();
-          if (isArg(op.getKind())) {
-            Value number = arith::TruncIOp::create(b, loc, b.getI32Type(), at);
-            Lanes numbers =
-                along ? Lanes::affine(number, lanes.integer(b.getI32Type(), 1))
-                      : Lanes::uniform(number);
-            next.push_back(lanes.vector(numbers, width));
-          }
-          return combineAny(op.getKind(), element, so, next);
-        });
+    SmallVector<Value> partial = reduceRow(op, outer, lane, width);
     Value value = along ? fold(op, partial, width) : partial.back();
     if (!isa<RankedTensorType>(op.getType())) {
       scalars[op.getResult()] = value;
@@ -179,8 +248,7 @@ void Emitter::emitReduce(tile::ReduceOp op) {
     storeLanes(viewOf(plan.bufferOf(op.getResult())), outer, resultElement,
                isa<VectorType>(value.getType()) ? Lanes::general(value)
                                                 : Lanes::uniform(value));
-  };
-  nest(kept, keptLane, along || lane < 0 ? 1 : width, rows);
+  });
 }
 
 } // namespace tessera::codegen::cpu
