@@ -8,6 +8,22 @@
 
 namespace tessera::semantics {
 
+// Returns the aggregate that the annotation of a field names; null for other
+// annotations, and for a class that only the Python function around knows.
+static const language::FunctionDef *
+aggregateOf(const language::Program &program, const language::FunctionDef &type,
+            const language::Parameter &field) {
+  const auto *name =
+      field.annotation ? field.annotation->as<language::Name>() : nullptr;
+  if (!name)
+    return nullptr;
+  const auto symbol = program.lookup(type, name->id);
+  const bool found = symbol &&
+                     symbol->kind == language::Symbol::Kind::Function &&
+                     symbol->function->isAggregate;
+  return found ? symbol->function : nullptr;
+}
+
 // Checks a field of an aggregate against its annotation, as Triton does.
 void Lowering::checkField(const language::FunctionDef &type,
                           const language::Parameter &field, const Value &value,
@@ -25,6 +41,13 @@ void Lowering::checkField(const language::FunctionDef &type,
          value.constant()
              ? "annotate the field with tl.constexpr, or pass tl.to_tensor(...)"
              : "annotate the field with the class of its value");
+  const auto *wanted = aggregateOf(program, type, field);
+  if (wanted && value.aggregate() != wanted)
+    fail(DiagnosticId::BadArgument, range,
+         name + " is a `" + wanted->name + "`, but the value is " +
+             value.describe(),
+         "pass " + wanted->name +
+             "(...), or annotate the field with the class of its value");
 }
 
 // Runs `__init__`, whose assignments to `self.x` set the variables "self.x".

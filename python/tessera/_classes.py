@@ -4,6 +4,7 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tessera import language
@@ -24,15 +25,18 @@ def is_aggregate(value: Any) -> bool:
     return isinstance(value, type) and "__tessera_aggregate__" in vars(value)
 
 
-def aggregate_head(name: str, value: type) -> list[str]:
-    """The lines of an aggregate before its functions."""
+def aggregate_head(name: str, value: type, name_of: Callable[[type], str]) -> list[str]:
+    """The lines of an aggregate before its functions. name_of returns the name of the class of a field."""
     lines = ["@triton.aggregate", f"class {name}:"]
     for field, annotation in vars(value).get("__annotations__", {}).items():
-        word = annotation.name if isinstance(annotation, language.Name) else getattr(annotation, "__name__", annotation)
-        kind = str(word).rsplit(".", 1)[-1]
+        if is_aggregate(annotation):
+            kind = name_of(annotation)
+        else:
+            word = annotation.name if isinstance(annotation, language.Name) else getattr(annotation, "__name__", annotation)
+            last = str(word).rsplit(".", 1)[-1]
+            kind = f"triton.language.{last}" if last in ("tensor", "constexpr") else "object"
         default = literal(vars(value)[field], constant=True) if field in vars(value) else None
-        lines.append(f"    {field}: " + (f"triton.language.{kind}" if kind in ("tensor", "constexpr") else "object")
-                     + (f" = {default}" if default else ""))
+        lines.append(f"    {field}: {kind}" + (f" = {default}" if default else ""))
     return lines
 
 

@@ -195,7 +195,7 @@ class Text:
         for member, function in vars(value).items():
             if function_of(function) and (isinstance(function, Decorated) or member == "__init__"):
                 methods += ["    " + line for line in self.function_lines(member, function)[0]]
-        self.tail += aggregate_head(name, value) + methods
+        self.tail += aggregate_head(name, value, lambda field: self.name_for(field, field.__name__, set())) + methods
 
     def add_reference(self, fn: FunctionType, reference: Reference) -> str | None:
         """The name in the text of what a function reads, which is added; None

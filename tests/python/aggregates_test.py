@@ -89,6 +89,40 @@ def wrong_field(OUT):
     tl.store(OUT, Line(tl.load(OUT), tl.load(OUT), STEPS=tl.program_id(0)).slope)
 
 
+@tessera.aggregate
+class Both:
+    first: Line
+    second: Flat
+
+    @tessera.jit
+    def at(self, x):
+        return self.first.at(x) + self.second.height
+
+
+@tessera.jit
+def both(OUT):
+    x = tl.load(OUT)
+    tl.store(OUT, Both(Line(x, x), Flat(x + 1)).at(x))
+
+
+@tessera.jit
+def wrong_class(OUT):
+    x = tl.load(OUT)
+    tl.store(OUT, Both(Flat(x), Flat(x)).second.height)
+
+
+@tessera.jit
+def number_for_a_class(OUT):
+    x = tl.load(OUT)
+    tl.store(OUT, Both(Line(x, x), x).first.slope)
+
+
+def test_fields_of_classes():
+    out = torch.full((1,), 2.0)
+    both[(1,)](out)
+    assert out.item() == (3 * 2 * 2 + 2 + 2) + 3
+
+
 def kernel_of(factor):
     @tessera.aggregate
     class Own:
@@ -112,7 +146,9 @@ def test_a_class_of_a_function():
 
 
 @pytest.mark.parametrize("kernel, part", ((calls_host, "has no attribute `host`"), (number_for_a_tensor, "field `slope` of `Line` is a tl.tensor"),
-                                          (wrong_field, "field `STEPS` of `Line` is a tl.constexpr")))
+                                          (wrong_field, "field `STEPS` of `Line` is a tl.constexpr"),
+                                          (wrong_class, "field `first` of `Both` is a `Line`, but the value is"),
+                                          (number_for_a_class, "field `second` of `Both` is a `Flat`, but the value is")))
 def test_wrong_fields_have_a_location(kernel, part):
     with pytest.raises(RuntimeError, match=part) as error:
         kernel[(1,)](torch.zeros(1))
