@@ -17,7 +17,7 @@ from tessera import language
 from tessera._arguments import FUNCTION, Arguments, is_tuple, kind_of
 from tessera._compiled import CompiledKernel
 from tessera._edits import remember
-from tessera._launcher import make_launcher, make_run
+from tessera._launcher import fits, make_launcher, make_run, too_large
 from tessera._literal import plain
 from tessera._options import IGNORED, OPTIONS
 from tessera._source import Constant, Decorated, TupleShape, kernel_text
@@ -218,6 +218,9 @@ class JITFunction(Launchable):
 
     def _make_plan(self, found: Arguments, taken: tuple[Any, ...], count: int, debug: bool,
                    options: str) -> tuple[Callable[..., None], CompiledKernel]:
+        scalars = [plain(value) for value, letter in zip(found.values, found.order) if letter in "sbSB"]
+        if not all(isinstance(value, float) or fits(value) for value in scalars):
+            raise too_large(self.__name__, found.names, tuple(map(plain, found.values)))
         path, source, names = self._text(debug, found.shapes, found.functions)
         constexprs = FUNCTION.sub(lambda place: names[int(place[1])], ", ".join(found.constexprs))
         number = torch.ops.tessera_internal.jit_kernel.default(
@@ -225,9 +228,7 @@ class JITFunction(Launchable):
         launch = make_run(self.__name__, number, count, found.names, found.places, found.order)
         return launch, CompiledKernel(
             self, number, [value for value, letter in zip(found.values, found.order) if letter == "t"],
-            [plain(value) for value, letter in zip(found.values, found.order) if letter in "sbSB"],
-            {name: value for name, value in zip(self.options, taken)
-             if value is not None and name not in self.arg_names}, launch)
+            scalars, {name: value for name, value in zip(self.options, taken) if value is not None and name not in self.arg_names}, launch)
 
 
 def jit(fn: Callable[..., Any] | None = None, *, version: Any = None, repr: Any = None, launch_metadata: Any = None,

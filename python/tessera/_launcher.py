@@ -105,9 +105,13 @@ def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: 
     return found
 
 
+def fits(value: int) -> bool:
+    return -(1 << 63) <= value < 1 << 64
+
+
 def too_large(kernel: str, names: list[str], values: tuple[Any, ...]) -> OverflowError:
     for name, value in zip(names, values):
-        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        if isinstance(value, int) and not fits(value):
             return OverflowError(f"kernel `{kernel}`: argument `{name}` is {value}, which does not fit 64 bits\n"
                                  "HINT: kernels compute with at most 64 bits")
     return OverflowError(f"kernel `{kernel}`: a number does not fit 64 bits\nHINT: pass smaller numbers")

@@ -241,6 +241,18 @@ class TestNumbers:
             with pytest.raises(OverflowError, match=f"argument `s` is {value}, which does not fit 64 bits\nHINT"):
                 store[(1,)](out, value)
 
+    def test_a_number_that_is_too_large_first(self):
+        @tessera.jit
+        def store(OUT, s):
+            tl.store(OUT, s)
+
+        out = torch.zeros(1, dtype=torch.uint64)
+        with pytest.raises(OverflowError, match="argument `s`"):
+            store[(1,)](out, 2**64)
+        store.warmup(out, 2**63, grid=(1,))
+        store[(1,)](out, 2**63)
+        assert out.item() == 2**63
+
     def test_options_that_numpy_made(self):
         @tessera.jit
         def store(OUT, N: tl.constexpr):
