@@ -14,6 +14,7 @@
 #include "support/File.h"
 #include "support/GpuTarget.h"
 
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -123,9 +124,19 @@ void precompile(const std::vector<LaunchRequest> &launches) {
         launch.args, launch.constexprs, launch.options));
   // Keeps the kernels in memory until each launch is prepared; the service
   // itself holds only weak references.
-  const auto held = runtime::CompileService::instance().getAll(requests);
+  decltype(runtime::CompileService::instance().getAll(requests)) held;
+  std::exception_ptr failed;
+  try {
+    held = runtime::CompileService::instance().getAll(requests);
+  } catch (const CompileError &) {
+    failed = std::current_exception();
+  }
+  // Also after an error: the error of prepare() names the table that chose the
+  // configuration.
   for (const LaunchRequest &launch : launches)
     launch.kernel.prepare(launch.args, launch.constexprs, launch.options);
+  if (failed)
+    std::rethrow_exception(failed);
 }
 
 language::CompileRequest
