@@ -370,6 +370,24 @@ TEST_F(Tools, RunsOnMadeUpAndGivenTensors) {
   expectRefused(run({"run", file, "--arg", "N"}), "has no value");
 }
 
+TEST_F(Tools, OneNumberForASizeIsAShapeToTry) {
+  writeFile(path("twice.py"), R"(import triton
+import triton.language as tl
+
+
+# tessera: instance twice(X="*fp32:16", OUT="*fp32:16", n="i32", BLOCK=64)
+# tessera: check(n=4, X=[n], OUT=[n])
+# tessera: grid(cdiv(n, BLOCK))
+@triton.jit
+def twice(X, OUT, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(OUT + i, tl.load(X + i, mask=i < n) * 2, mask=i < n)
+)");
+  const CommandResult result = run({"run", path("twice.py")});
+  expectFine(result);
+  expectHas(result.output, "OUT: fp32 [4]");
+}
+
 // Training is not part of every build: the rest of the report is.
 TEST_F(Tools, DoctorReports) {
   const CommandResult result = run({"doctor"});
@@ -426,6 +444,8 @@ TEST_F(Tools, DoctorStrictNamesEachConditionAndItsRemedy) {
        "unset TESSERA_DEVICE"},
       {"TESSERA_CACH_DIR=x", "environment", "did you mean TESSERA_CACHE_DIR?"},
       {"TESSERA_CACHE_DIR=" + path("file"), "cache", "compiled anew"},
+      {"TESSERA_CACHE_DIR=" + path("file/new"), "cannot create folder",
+       "compiled anew"},
       {"TESSERA_DEVICE=cuda", "GPU allocator: torch's defaults",
        "expandable_segments:True"}};
   for (const auto &row : rows) {

@@ -136,10 +136,16 @@ void checkCache(Report &report) {
                "set TESSERA_CACHE_DIR; " + without, true);
     return;
   }
-  std::error_code ignored;
-  if (!fs::exists(folder, ignored)) {
-    report.add(State::Good, "cache",
-               folder.string() + ", made when it is first needed");
+  try {
+    // A run makes the folder, too. Whether that works shows only if it is done.
+    std::error_code ignored;
+    if (!fs::exists(folder, ignored))
+      makePrivateFolder(folder);
+  } catch (const Error &error) {
+    report.add(State::Missing, "cache", error.message,
+               "set TESSERA_CACHE_DIR to a folder that you may write to; " +
+                   without,
+               true);
     return;
   }
   const FolderCheck check = checkPrivateFolder(folder);
