@@ -19,6 +19,7 @@
 #include "trainer/settings/Plan.h"
 
 #include <CLI/CLI.hpp>
+#include <c10/util/Exception.h>
 #include <cstdio>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -427,6 +428,8 @@ int main(int argc, char **argv) {
            : exported.app->parsed()     ? exported.run()
            : checkPattern.app->parsed() ? checkPattern.run()
                                         : config.run();
+  } catch (const c10::Error &e) { // what() has the frames of the C++ stack, too
+    fmt::print(stderr, "error: {}\n", e.what_without_backtrace());
   } catch (const std::exception &e) {
     fmt::print(stderr, "error: {}\n", e.what());
   }

@@ -255,8 +255,7 @@ TEST_F(Train, TheFolderRecordsWhereTimeGoesAndWhatRan) {
     EXPECT_GT(record["mfu"], 0);
     EXPECT_LT(record["mfu"], 2); // of a rate that was measured beforehand
     EXPECT_GT(record["memory_bytes"], 1 << 20);
-    EXPECT_GE(record["memory_most_bytes"],
-              record["memory_bytes"].get<int64_t>() - (1 << 20));
+    EXPECT_GE(record["memory_most_bytes"], record["memory_bytes"]);
   }
   EXPECT_EQ(lines, 12);
   EXPECT_FALSE(std::filesystem::is_empty(folder.file("told/tb")));

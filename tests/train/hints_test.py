@@ -120,6 +120,21 @@ def test_limit_of_file_sizes(folder, arguments):
     assert "8 KiB" in hint and "ulimit -f" in hint, done.stderr
 
 
+def test_another_model_than_the_checkpoint(folder):
+    """The file is not damaged: the hint must not be to remove it."""
+    done = tessera(folder, "generate", "--run", "run", "--prompt", "a", "model.dim=16")
+    assert done.returncode == 1
+    assert "does not fit the model: embedding is F32 [256, 32], the model's is F32 [256, 16]" in done.stderr
+    assert "HINT: use the model's settings of the run" in done.stderr
+
+
+def test_errors_of_torch_have_no_stack(folder):
+    own = "attention.kernel=none.py", "attention.fwd=f", "attention.bwd=g"
+    done = tessera(folder, *(one for one in settings("own", 2, *own) if one not in ("attention=dense", "kernels=torch")))
+    assert done.returncode == 1 and "error: no kernel file none.py" in done.stderr
+    assert "Exception raised from" not in done.stderr and "frame #" not in done.stderr
+
+
 def test_preflight(folder):
     done = tessera(folder, "preflight", "--steps", "4", *settings("other", 1000)[1:])
     assert done.returncode in (0, 1), done.stderr

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace tessera::trainer {
@@ -19,10 +20,17 @@ namespace {
 
 constexpr size_t dataAlignment = 64;
 
-[[noreturn]] void malformed(const std::string &path, const std::string &what) {
-  throw Error(fmt::format("{} is not a usable tensor file: {}", path, what),
-              "copy it anew, or remove its checkpoint folder to go on from the "
-              "one before");
+[[noreturn]] void refuse(const std::string &path, const std::string &what) {
+  throw Error(
+      fmt::format("{} does not fit the model: {}", path, what),
+      "use the model's settings of the run, which its config.json has. "
+      "If the file is damaged, remove its checkpoint folder to continue "
+      "from the one before");
+}
+
+/// Returns for example "F32 [4, 8]".
+std::string formOf(std::string_view type, const std::vector<int64_t> &shape) {
+  return fmt::format("{} [{}]", type, fmt::join(shape, ", "));
 }
 
 /// Returns the format's name of a type.
@@ -88,15 +96,18 @@ void decodeTensors(std::string_view bytes, const std::string &path,
                    const std::vector<models::Parameter> &tensors) {
   const auto stored = locateTensors(bytes, path);
   if (stored.size() != tensors.size())
-    malformed(path, fmt::format("it holds {} tensors, the model has {}",
-                                stored.size(), tensors.size()));
+    refuse(path, fmt::format("it holds {} tensors, the model has {}",
+                             stored.size(), tensors.size()));
   for (const models::Parameter &t : tensors) {
     const auto found = stored.find(t.name);
     if (found == stored.end())
-      malformed(path, t.name + " is missing");
-    if (found->second.dtype != storedName(t.value.scalar_type(), t.name) ||
-        found->second.shape != t.value.sizes().vec())
-      malformed(path, t.name + " has another type or shape");
+      refuse(path, t.name + " is missing");
+    const std::string given = formOf(found->second.dtype, found->second.shape);
+    const std::string wanted = formOf(storedName(t.value.scalar_type(), t.name),
+                                      t.value.sizes().vec());
+    if (given != wanted)
+      refuse(path,
+             fmt::format("{} is {}, the model's is {}", t.name, given, wanted));
   }
   const at::NoGradGuard noGrad;
   for (const models::Parameter &t : tensors) {

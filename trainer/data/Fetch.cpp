@@ -94,7 +94,10 @@ void checkProtocol(const ListEntry &entry, const FetchOptions &options) {
 
 ListEntry entryOf(const std::string &line, const std::string &place,
                   const FetchOptions &options) {
-  const std::string &mirror = options.mirror;
+  std::error_code ignored;
+  const std::string mirror = fs::is_directory(options.mirror, ignored)
+                                 ? fs::absolute(options.mirror).string()
+                                 : options.mirror;
   const auto refuse = [&](const std::string &what) {
     throw Error(place + ": " + what,
                 "a line is ADDRESS, ADDRESS SHA256 or SHA256 ADDRESS");

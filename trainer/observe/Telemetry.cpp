@@ -50,7 +50,8 @@ ProcessMemory processMemory() {
     memory.now = resident * sysconf(_SC_PAGE_SIZE);
   rusage usage = {};
   if (getrusage(RUSAGE_SELF, &usage) == 0)
-    memory.most = int64_t(usage.ru_maxrss) * 1024;
+    // The system updates ru_maxrss less often than the number of pages.
+    memory.most = std::max(memory.now, int64_t(usage.ru_maxrss) * 1024);
   return memory;
 }
 

@@ -68,7 +68,7 @@ TEST_F(Fetch, FilesOfAListComeOnce) {
   const std::string list = "# two files\n\n" + address("a.bin") + " " +
                            sha256Hex("first file") + "\n" + sha256Hex(large) +
                            " *deep/b.bin\n";
-  Fetched done = fetch(list, folder.file("mirror"));
+  Fetched done = fetch(list, fs::relative(folder.file("mirror")).string());
   EXPECT_EQ(got("a.bin"), "first file");
   EXPECT_EQ(got("b.bin"), large);
   EXPECT_EQ(done.files, 2);
