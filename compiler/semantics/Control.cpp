@@ -489,8 +489,7 @@ void Lowering::loop(const language::For &stmt, const Range &range) {
 
   // Names that only the body assigns are undefined after the loop.
   loseNames(frame().scope, start, stmt.range);
-  frame().lost[target.id] =
-      "it is the variable of the loop of " + atLine(stmt.range);
+  frame().lost[target.id] = std::string(loopVariable) + atLine(stmt.range);
   frame().scope = start.scope;
   frame().scope.erase(target.id);
   bindNames(start, op.getResults());

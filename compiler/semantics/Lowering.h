@@ -23,6 +23,10 @@
 
 namespace tessera::semantics {
 
+// How the reason of a loop's variable begins in Frame::lost.
+inline constexpr std::string_view loopVariable =
+    "it is the variable of the loop of ";
+
 class Lowering final : public ErrorReporter {
 public:
   Lowering(mlir::MLIRContext &context, const language::Program &program,

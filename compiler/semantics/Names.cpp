@@ -305,10 +305,16 @@ static bool isClassOf(const std::string &text, const std::string &name) {
 Value Lowering::lookUp(const language::Name &name) {
   if (auto it = frame().scope.find(name.id); it != frame().scope.end())
     return it->second.value;
-  if (auto it = frame().lost.find(name.id); it != frame().lost.end())
+  if (auto it = frame().lost.find(name.id); it != frame().lost.end()) {
+    const bool ofLoop = it->second.starts_with(loopVariable);
     fail(DiagnosticId::UnknownName, name.range,
-         "`" + name.id + "` may have no value here: " + it->second,
-         "give `" + name.id + "` a value before that line");
+         "`" + name.id + "` may have no value here: " + it->second +
+             (ofLoop ? ", and has no value after that loop" : ""),
+         ofLoop
+             ? "copy it inside of the loop to a name that has a value before "
+               "the loop"
+             : "give `" + name.id + "` a value before that line");
+  }
   if (auto value = global(name.id, name.range))
     return *value;
   if (auto *builtin = Registry::get().find("python." + name.id))

@@ -27,6 +27,31 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | HINT: give `last` a value before that line
 
 # -----
+# variable-of-a-loop - the variable of a loop, after the loop
+# Why: The variable has no value after its loop, also if the name had one before.
+# Fix: Copy it inside of the loop: `last = k`.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    k = 7
+    for k in range(n):
+        a += k
+    tl.store(out + at, a * k)
+
+# expect:
+# | kernel.py:13:28: error: `k` may have no value here: it is the variable of the loop of line 11, and has no value after that loop [UnknownName]
+# |       tl.store(out + at, a * k)
+# |                              ^
+# | HINT: copy it inside of the loop to a name that has a value before the loop
+
+# -----
 # defined-in-one-arm - a variable that only one arm of an `if` assigns
 # Why: At run time the other arm may be taken, and then the variable has no value.
 # Fix: Assign it before the `if`, or in both arms.
