@@ -115,9 +115,10 @@ private:
   bool fillArgument(const CaseArgument &argument, cases::StoredTensor &before,
                     const std::vector<bool> *kept) const {
     const std::string wanted = gatherAfter(argument);
-    const bool inOrder = argument.layout.contiguous() ||
-                         storedForm(argument, before, what(argument)) ==
-                             cases::StoredForm::Logical;
+    // Also refuses a tensor of another size.
+    const auto form = storedForm(argument, before, what(argument));
+    const bool inOrder =
+        form == cases::StoredForm::Logical || argument.layout.contiguous();
     const size_t width = cases::elementBytes(*argument.type);
     bool any = false;
     for (size_t i = 0; i < wanted.size() / width; ++i) {

@@ -106,6 +106,7 @@ def make_launcher(kernel: str, parameters: list[inspect.Parameter], constexprs: 
 
 
 def fits(value: int) -> bool:
+    """Whether a signed or an unsigned integer of 64 bits has the value."""
     return -(1 << 63) <= value < 1 << 64
 
 

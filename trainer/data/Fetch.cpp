@@ -94,10 +94,6 @@ void checkProtocol(const ListEntry &entry, const FetchOptions &options) {
 
 ListEntry entryOf(const std::string &line, const std::string &place,
                   const FetchOptions &options) {
-  std::error_code ignored;
-  const std::string mirror = fs::is_directory(options.mirror, ignored)
-                                 ? fs::absolute(options.mirror).string()
-                                 : options.mirror;
   const auto refuse = [&](const std::string &what) {
     throw Error(place + ": " + what,
                 "a line is ADDRESS, ADDRESS SHA256 or SHA256 ADDRESS");
@@ -124,6 +120,10 @@ ListEntry entryOf(const std::string &line, const std::string &place,
     refuse("`" + entry.address + "` names a hidden file");
   const bool whole = entry.address.find("://") != std::string::npos ||
                      entry.address.starts_with('/');
+  std::error_code ignored;
+  const std::string mirror = !whole && fs::is_directory(options.mirror, ignored)
+                                 ? fs::absolute(options.mirror).string()
+                                 : options.mirror;
   if (!whole && mirror.empty())
     throw Error(place + ": `" + entry.address + "` is neither a URL nor a path",
                 "--mirror URL says what such addresses begin with");
