@@ -42,6 +42,24 @@ protected:
     return tessera(all);
   }
 
+  // On a busy machine the times of a kernel may vary too much to be accepted.
+  // Only its times are measured again then.
+  CommandResult tuneSteadily(const std::string &config,
+                             const std::string &kernels, const std::string &out,
+                             std::vector<std::string> more = {}) {
+    CommandResult tuned;
+    for (int runs = 0; runs < 8; ++runs) {
+      tuned = tune(config, kernels, out, more);
+      EXPECT_TRUE(tuned.status.ok()) << tuned.errors;
+      if ((tuned.output + tuned.errors).find("more than 20%") ==
+          std::string::npos)
+        break;
+      if (runs == 0)
+        more.insert(more.begin(), "--resume");
+    }
+    return tuned;
+  }
+
   CommandResult train(const std::string &config, const std::string &out,
                       std::vector<std::string> environment,
                       const std::vector<std::string> &more = {}) {
@@ -86,7 +104,7 @@ protected:
     return folder.write(
         "run.yaml", "attention:\n  kernel: " + folder.file("mine.py") +
                         "\n  fwd: mine\n  bwd: mine_bwd\n  constexprs: W=32\n"
-                        "kernels: tessera\npanel: false\nthreads: 2\n"
+                        "kernels: tessera\npanel: false\nthreads: 1\n"
                         "model: {dim: 32, n_layers: 1, n_heads: 2, "
                         "n_kv_groups: 1, d_k: 16, d_v: 16, mlp_dim: 64}\n"
                         "train: {steps: 2, seq_len: 96, batch_size: 1, lr: "
@@ -99,15 +117,8 @@ protected:
 // are trained, 128 were recorded.
 TEST_F(TuneTrain, TheSecondStartCompilesNothingAndUsesTheTable) {
   const std::string table = folder.file("table.yaml");
-  // On a busy machine times may vary too much to be accepted.
-  CommandResult tuned;
-  for (int runs = 0; runs < 4; ++runs) {
-    tuned = tune(smoke, "rope,compress_pair_bwd_dx", table, {"threads=1"});
-    expectFine(tuned);
-    if ((tuned.output + tuned.errors).find("more than 20%") ==
-        std::string::npos)
-      break;
-  }
+  const CommandResult tuned =
+      tuneSteadily(smoke, "rope,compress_pair_bwd_dx", table, {"threads=1"});
   expectHas(tuned.output, "timed with 1 CPU thread\n");
   const tune::TuneTable found = tune::readTable(table);
   EXPECT_EQ(kernelsOf(found),
@@ -145,7 +156,7 @@ TEST_F(TuneTrain, EveryDeviceIsTunedWithItsOwnKernels) {
                                     "--kernels", "select_*_fwd", "--budget",
                                     "20s",       "--out",        table};
     all.insert(all.end(), device.begin(), device.end());
-    all.push_back("data.path=" + folder.file("text"));
+    all.insert(all.end(), {"data.path=" + folder.file("text"), "threads=1"});
     expectFine(tessera(all));
     return kernelsOf(tune::readTable(table));
   };
@@ -174,8 +185,9 @@ TEST_F(TuneTrain, TheCommandForCommittedTables) {
                                     "--cpu-config",
                                     smoke};
     all.insert(all.end(), names.begin(), names.end());
-    return runCommand(all, std::chrono::seconds(1200),
-                      {"TESSERA_CACHE_DIR=" + folder.file("cache")});
+    return runCommand(
+        all, std::chrono::seconds(1200),
+        {"TESSERA_CACHE_DIR=" + folder.file("cache"), "TESSERA_THREADS=1"});
   };
   expectFine(make({"h200", "cpu"}));
   std::vector<std::string> stems;
@@ -208,7 +220,7 @@ TEST_F(TuneTrain, TheCommandForCommittedTables) {
 // A pattern of one's own is tuned like ours.
 TEST_F(TuneTrain, AFreshKernelIsTunedAndTrainsWithTheTable) {
   const std::string config = newKernel(), table = folder.file("table.yaml");
-  expectFine(tune(config, "mine*", table));
+  tuneSteadily(config, "mine*", table);
   EXPECT_EQ(kernelsOf(tune::readTable(table)),
             (std::vector<std::string>{"mine", "mine_bwd_dkdv", "mine_bwd_dq"}));
   const CommandResult done = train(config, "run", {"TESSERA_TUNED=" + table});
@@ -256,7 +268,7 @@ TEST_F(TuneTrain, AFreshKernelTrainsOnAGpuFromAPackWithItsTable) {
 TEST_F(TuneTrain, AnEntryOfARecordingHasItsLength) {
   const std::string cases = folder.file("cases");
   expectFine(
-      tessera({"train", "--config", smoke, "train.steps=1",
+      tessera({"train", "--config", smoke, "train.steps=1", "threads=1",
                "data.path=" + folder.file("text"), "out=" + folder.file("run")},
               {"TESSERA_RECORD=" + cases, "TESSERA_RECORD_KERNELS=rope",
                "TESSERA_RECORD_DISTINCT=1"}));

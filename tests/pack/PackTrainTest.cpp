@@ -282,10 +282,10 @@ TEST_F(PackTrain, IsWrittenThroughLinksAndDescriptors) {
 TEST_F(PackTrain, TablesTravelWithIt) {
   const std::vector<std::string> environment = {"TESSERA_CACHE_DIR=" +
                                                 inShared("cache")};
-  const CommandResult tuned =
-      runCommand({TESSERA_PROGRAM, "tune", "--config", config, "--kernels",
-                  "rope", "--budget", "10s", "--out", own("table.yaml")},
-                 300s, environment);
+  const CommandResult tuned = runCommand(
+      {TESSERA_PROGRAM, "tune", "--config", config, "--kernels", "rope",
+       "--budget", "10s", "--out", own("table.yaml"), "threads=1"},
+      300s, environment);
   ASSERT_TRUE(tuned.status.ok()) << tuned.errors;
   writeFile(own("table.yaml"),
             std::regex_replace(readFile(own("table.yaml")),

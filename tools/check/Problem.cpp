@@ -423,8 +423,7 @@ Tensor Problem::tensorFor(const Argument &argument, DType type) {
     tensor->fillRandom(seed);
     return *tensor;
   }
-  const Value value =
-      runtime::evaluateHint(*kernel, *spec->second, sizes, checkName(name));
+  const Value value = shapeOf(name, *spec->second);
   // (low, high, [shape]): uniform random numbers, for indices.
   if (value.is<Value::Tuple>()) {
     const auto &items = *value.sequence();
@@ -440,6 +439,19 @@ Tensor Problem::tensorFor(const Argument &argument, DType type) {
   Tensor tensor = strided(name, type, integersOf(value, checkName(name)));
   tensor.fillRandom(seed);
   return tensor;
+}
+
+Value Problem::shapeOf(const std::string &name,
+                       const language::Expr &spec) const {
+  try {
+    return runtime::evaluateHint(*kernel, spec, sizes, checkName(name));
+  } catch (const Error &error) {
+    if (!given.sizes.empty())
+      throw;
+    throw Error(error.message + "; the kernel has no shapes to try",
+                "give the names in shapes a size, or several to try, for "
+                "example: # tessera: check(N=[1, 31, 257], X=[N])");
+  }
 }
 
 void Problem::makeTensors() {

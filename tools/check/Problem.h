@@ -103,6 +103,9 @@ private:
   void readCheck();
   void makeTensors();
   Tensor tensorFor(const language::Argument &argument, DType type);
+  // Evaluates a hint's shape of a tensor: "[N, 4]".
+  language::Value shapeOf(const std::string &name,
+                          const language::Expr &spec) const;
   Tensor strided(const std::string &name, DType type,
                  std::vector<int64_t> shape) const;
   std::optional<std::vector<int64_t>>
