@@ -54,7 +54,9 @@ private:
 
   DType elementType = DType::FP32;
   cases::Layout layout;
-  bool rowMajor = true; // contiguous: offsets are indices
+  // Offset of the first element of each row; null for contiguous tensors, whose
+  // offsets are the indices.
+  std::shared_ptr<const std::vector<int64_t>> rows;
   size_t used = 0;
   std::shared_ptr<GuardedMemory> memory;
 };

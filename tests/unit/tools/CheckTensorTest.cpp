@@ -66,6 +66,25 @@ TEST(CheckTensor, IntegersMustBeEqual) {
   EXPECT_EQ(compare(got, want, 5e-3).where, 49);
 }
 
+// The lowest address belongs to the largest index of a negative stride.
+TEST(CheckTensor, ElementsAreWhereTheirStridesPutThem) {
+  for (const std::vector<int64_t> &strides :
+       {std::vector<int64_t>{12, 4, 1}, {40, 12, 2}, {1, 2, 6}, {-50, 9, -2}}) {
+    Tensor tensor(DType::I32, {2, 3, 4}, strides);
+    for (int64_t i = 0; i < 24; ++i)
+      tensor.set(i, double(i + 1));
+    int64_t start = 0;
+    for (int dim = 0; dim < 3; ++dim)
+      start += std::max<int64_t>(-strides[dim], 0) * (dim + 1);
+    const auto *numbers = static_cast<const int32_t *>(tensor.data());
+    for (int64_t i = 0; i < 24; ++i)
+      EXPECT_EQ(numbers[start + i / 12 * strides[0] + i / 4 % 3 * strides[1] +
+                        i % 4 * strides[2]],
+                i + 1)
+          << "strides of " << strides[0];
+  }
+}
+
 // Strides of {1, 3} store the 3 x 3 tensor by columns.
 TEST(CheckTensor, EveryTypeHoldsItsValuesAtItsStrides) {
   for (DType type :
