@@ -200,7 +200,7 @@ function(tessera_pytest name file)
     list(TRANSFORM arg_SELECT PREPEND "${path}::" OUTPUT_VARIABLE tests)
   endif()
   # -rs names the tests that skip themselves, which scripts/run-tests reports.
-  add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} -m pytest -q -rs -p no:cacheprovider ${tests}
+  add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/helpers/forked_pytest.py -q -rs -p no:cacheprovider ${tests}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   list(PREPEND arg_ENVIRONMENT BUILD=${PROJECT_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}")
