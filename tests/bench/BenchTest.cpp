@@ -250,21 +250,15 @@ TEST_F(Bench, TimesOfAGpuAreThoseOfItsEvents) {
 
 // The other rows are measured by another process.
 TEST_F(Bench, AKernelThatHangsIsReportedAsARow) {
-  Json result =
-      onGpu({"fwd", "--lengths", "64", "--rounds", "2", "--timeout", "20"},
+  const Json result =
+      onGpu({"stages", "--lengths", "48", "--rounds", "2", "--timeout", "10"},
             {"SIM_CUDA_FAIL=dense_fwd=-1"});
-  ASSERT_EQ(result["rows"].size(), 3u);
   EXPECT_EQ(result["complete"], true);
-  EXPECT_EQ(result["rows"][1]["missing"], "no end after 20 s");
-  EXPECT_NEAR(result["rows"][0]["us"].get<double>(), 777000, 1);
-  result =
-      onGpu({"stages", "--lengths", "48", "--rounds", "2", "--timeout", "20"},
-            {"SIM_CUDA_FAIL=dense_fwd=-1"});
   EXPECT_GT(result["rows"].size(), 15u);
   size_t missing = 0;
   for (const Json &row : result["rows"])
     if (row.contains("missing")) {
-      EXPECT_EQ(row["missing"], "no end after 20 s");
+      EXPECT_EQ(row["missing"], "no end after 10 s");
       ++missing;
     } else {
       EXPECT_NEAR(row["us"].get<double>(), 777000, 1) << row;
