@@ -48,7 +48,7 @@ def command(folder, case):
 
 def run(folder, case, server=None, **environment):
     variables = {**os.environ, "CASE": "x=1", **environment}
-    variables |= {"TESSERA_PYTEST_SERVER": str(server)} if server else {}
+    variables |= {"PYTEST_SERVER_SOCKET": str(server)} if server else {}
     done = subprocess.run(command(folder, case), env=variables, cwd=folder, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout + done.stderr
 
@@ -80,7 +80,7 @@ def test_without_a_server_there_is_a_process(tmp_path):
 
 def test_an_entry_that_is_killed_ends_its_fork(server, tmp_path):
     note = tmp_path / "number"
-    environment = {**os.environ, "CASE": str(note), "TESSERA_PYTEST_SERVER": str(server)}
+    environment = {**os.environ, "CASE": str(note), "PYTEST_SERVER_SOCKET": str(server)}
     entry = subprocess.Popen(command(tmp_path, "long"), env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not (note.exists() and note.read_text()):

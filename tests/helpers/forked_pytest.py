@@ -6,7 +6,7 @@ starts
 
     forked_pytest.py --serve SOCKET
 
-which imports torch once. An entry runs forked_pytest.py with pytest's arguments. If TESSERA_PYTEST_SERVER names the socket, the server
+which imports torch once. An entry runs forked_pytest.py with pytest's arguments. If PYTEST_SERVER_SOCKET names the socket, the server
 forks a process with the entry's arguments, environment, working directory and standard streams, and the entry ends with its exit
 status. Without a server, and if torch would read another environment when it is loaded, the entry runs pytest in its own process."""
 import atexit
@@ -18,7 +18,7 @@ import socket
 import struct
 import sys
 
-VARIABLE = "TESSERA_PYTEST_SERVER"
+VARIABLE = "PYTEST_SERVER_SOCKET"
 # Read when torch, or a library that it loads, is loaded.
 AT_IMPORT = ("LD_", "PYTHON", "OMP_", "GOMP_", "MKL_", "KMP_", "OPENBLAS_", "TORCH_", "CUDA_", "GLIBC_", "MALLOC_")
 
