@@ -52,14 +52,15 @@ CompileResult failure(const std::string &file, const std::string &message,
   return result;
 }
 
-// The file of the current request; the handlers below read it.
-std::string currentFile;
+// The file and the kernel of the current request; the handlers below read them.
+std::string currentFile, currentKernel;
 
 // LLVM ends the process on a fatal error. The reply contains the reason. The
 // process still ends, because the state of LLVM is undefined.
 void onFatalError(void *, const char *reason, bool) {
   CompileResult result =
-      failure(currentFile, std::string("LLVM cannot compile this: ") + reason,
+      failure(currentFile,
+              "LLVM cannot compile kernel `" + currentKernel + "`: " + reason,
               "this is a defect of tessera; please report it with the kernel");
   result.defect = true;
   reply(result.toJson(), "");
@@ -77,7 +78,8 @@ std::string memoryLimit; // text of the option, for messages
   ::setrlimit(RLIMIT_AS, &limit);
   CompileResult result = failure(
       currentFile,
-      "compiling this takes more than " + memoryLimit + " of memory",
+      "to compile kernel `" + currentKernel + "` takes more than " +
+          memoryLimit + " of memory",
       "use smaller tiles or tuples, or unroll less; TESSERA_COMPILE_MEMORY "
       "sets the limit");
   reply(result.toJson(), "");
@@ -132,6 +134,7 @@ bool answer(const std::string &frame) {
       return reply(Json{{"build_id", compilerBuildId()}}.dump(), "");
     CompileRequest request = CompileRequest::fromJson(frame);
     currentFile = request.file;
+    currentKernel = request.kernel;
     CompileResult result = compile(request, [](std::string_view phase) {
       writeFrame(workerReplyFd, std::string(phasePrefix) + std::string(phase));
     });

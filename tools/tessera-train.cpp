@@ -432,7 +432,11 @@ int main(int argc, char **argv) {
     fmt::print(stderr, "error: {}\n", e.what());
     return 1;
   }
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) ? 2 : 0; // 2 as of the other commands
+  }
 
   try {
     checkOptionValues();

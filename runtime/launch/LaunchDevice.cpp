@@ -5,6 +5,7 @@
 
 #include "runtime/launch/Parts.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
 
@@ -63,8 +64,14 @@ const LaunchDevice &findLaunchDevice(const std::string &name) {
     static_cast<void>(device->target()); // throws without such a machine
     return *device;
   }
+  const std::vector<std::string> names = deviceNames();
+  const std::string near = nearestName(name, names);
+  // `gpu` resembles `cpu`, and means another device.
+  if (!near.empty() && near != "cpu")
+    throw Error("no device `" + name + "`", "did you mean `" + near + "`?");
   throw Error("no device `" + name + "`",
-              nearestNameHint(name, deviceNames(), "devices"));
+              "the devices of this program are " + joined(names, ", ") +
+                  "; `cuda` is a GPU, `sim:sm_80` a simulated one");
 }
 
 static const LaunchDevice &environmentDevice() {

@@ -35,8 +35,9 @@ TEST_F(SimAuthor, TheDefaultIsTheEnvironments) {
   expectHas(result.output, "on cpu:");
   expectRefused(run({"run", file, "--device", "sim:sm_81"}),
                 "no device `sim:sm_81`");
-  expectRefused(run({"check", file}, {"TESSERA_DEVICE=gpu"}),
-                "TESSERA_DEVICE: no device `gpu`");
+  const CommandResult unknown = run({"check", file}, {"TESSERA_DEVICE=gpu"});
+  expectRefused(unknown, "TESSERA_DEVICE: no device `gpu`");
+  expectRefused(unknown, "`cuda` is a GPU, `sim:sm_80` a simulated one");
 }
 
 // The guard zones of `tessera check` on the cpu cannot see this store, because

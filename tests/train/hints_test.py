@@ -120,6 +120,18 @@ def test_limit_of_file_sizes(folder, arguments):
     assert "8 KiB" in hint and "ulimit -f" in hint, done.stderr
 
 
+@pytest.mark.parametrize("arguments", (("train", "--colour"), ("generate", "--tokens")), ids=" ".join)
+def test_wrong_options_end_with_2(folder, arguments):
+    done = tessera(folder, *arguments)
+    assert done.returncode == 2 and done.stderr, (done.returncode, done.stdout)
+
+
+def test_prepare_names_a_missing_file(folder):
+    done = tessera(folder, "data", "prepare", "missing", "--out", "shards")
+    assert done.returncode == 1
+    assert "missing does not exist" in done.stderr and "data.path" not in done.stderr, done.stderr
+
+
 def test_another_model_than_the_checkpoint(folder):
     """The file is not damaged: the hint must not be to remove it."""
     done = tessera(folder, "generate", "--run", "run", "--prompt", "a", "model.dim=16")

@@ -205,7 +205,7 @@ static int prune(const CacheOptions &options) {
                {"dry_run", options.dryRun},
                {"removed", toJson(result.removed)},
                {"removed_bytes", bytesOf(result.removed)},
-               {"leftovers_removed", result.leftovers},
+               {"leftovers", result.leftovers},
                {"kept", result.kept},
                {"kept_bytes", result.keptBytes}});
     return 0;

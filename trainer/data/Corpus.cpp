@@ -84,6 +84,10 @@ Source open(const std::string &path) {
 /// Opens all files of the data. Throws tessera::Error if their format,
 /// vocabulary or tokenizer differ.
 std::vector<Source> openAll(const Config &config) {
+  std::error_code code;
+  if (!fs::exists(config.dataPath, code))
+    throw Error(fmt::format("data.path does not exist: {}", config.dataPath),
+                "name a text file or a folder of them");
   // Excludes the run folder, which may be inside the data folder.
   std::vector<std::string> files = filesBelow(config.dataPath, config.out);
   if (wantPreparing(files))
@@ -224,8 +228,8 @@ std::vector<std::string> filesBelow(const std::string &path,
                                     const std::string &except) {
   std::error_code code;
   if (!fs::exists(path, code))
-    throw Error(fmt::format("data.path does not exist: {}", path),
-                "name a text file or a folder of them");
+    throw Error(fmt::format("{} does not exist", path),
+                "name a file or a folder of files");
   if (!fs::is_directory(path, code))
     return {path};
   std::vector<fs::path> files;

@@ -82,10 +82,12 @@ void TokenStore::readSegment(const Segment &s, int64_t first, int64_t count,
   if (most < s.vocabulary)
     return;
   const int64_t at = std::find(out, out + count, most) - out;
-  throw Error(fmt::format("{}: token {} is {}, but its vocabulary has {}",
-                          s.file ? s.file->path() : "text", first + at, most,
-                          s.vocabulary),
-              "the file is damaged: tessera data verify FILE; make it again");
+  throw Error(
+      fmt::format("{}: token {} is {}, but its vocabulary has {}",
+                  s.file ? s.file->path() : "text", first + at, most,
+                  s.vocabulary),
+      "the file is damaged, or its header is of another vocabulary: make "
+      "the file again");
 }
 
 void TokenStore::read(int64_t first, int64_t count, int64_t *out) const {

@@ -109,8 +109,8 @@ TEST_F(WorkerTest, ReportsThatMemoryHasRunOut) {
     auto [json, artifact] = ask(scaledExpRequest().toJson());
     auto result = language::CompileResult::fromJson(json);
     EXPECT_FALSE(result.ok);
-    for (const char *part : {"kernels/scaled_exp.py: error: ", "80.0 MiB",
-                             "HINT: ", "TESSERA_COMPILE_MEMORY"})
+    for (const char *part : {"kernels/scaled_exp.py: error: ", "`scaled_exp`",
+                             "80.0 MiB", "HINT: ", "TESSERA_COMPILE_MEMORY"})
       EXPECT_NE(result.rendered.find(part), std::string::npos)
           << result.rendered;
     const auto ended = process->wait(10s);

@@ -237,7 +237,7 @@ TEST_F(CommandLine, LooksAfterTheCache) {
   EXPECT_EQ(pruned["removed"].size(), 1u);
   pruned = json({"prune", "--older-than", "1h", "--max-size", "1G"});
   EXPECT_EQ(pruned["removed"].size(), 0u);
-  EXPECT_GE(pruned["leftovers_removed"], 1);
+  EXPECT_GE(pruned["leftovers"], 1);
   EXPECT_EQ(json({"stats"})["quarantined"]["entries"], 0);
   EXPECT_EQ(json({"prune"})["kept"], 1);
   EXPECT_EQ(json({"prune", "--max-size", "0"})["kept"], 0);

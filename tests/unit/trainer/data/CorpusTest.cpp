@@ -82,8 +82,9 @@ TEST(Corpus, JoinsAFolderInTheOrderOfNames) {
 
 TEST(Corpus, RefusesWhatIsMissingEmptyOrTiny) {
   const TestFolder folder;
-  EXPECT_NE(refusal(configFor(folder.file("no"))).find("does not exist"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(configFor(folder.file("no"))).find("data.path does not exist"),
+      std::string::npos);
   EXPECT_NE(refusal(configFor(folder.write("e", ""))).find("no bytes"),
             std::string::npos);
   std::filesystem::create_directory(folder.path / "void");
@@ -291,6 +292,8 @@ TEST(Corpus, ATokenOutsideTheVocabularyIsAnError) {
   } catch (const Error &e) {
     EXPECT_NE(e.message.find("bad.bin: token 150 is 60000"), std::string::npos)
         << e.message;
+    EXPECT_EQ(e.hint.find("data verify"), std::string::npos) // which says this
+        << e.hint;
   }
 }
 
