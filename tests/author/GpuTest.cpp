@@ -298,7 +298,7 @@ TEST_F(Gpu, AFaultOfTheCompilerLeavesAReproducer) {
   const CommandResult result = compile(
       {"-i", "mm", "--target", "sm_80", "--emit", "ptx", "-o", path("out")},
       {"TESSERA_OVERRIDE=" + path("edited")});
-  expectRefused(result, "LLVM cannot compile this");
+  expectRefused(result, "LLVM cannot compile kernel `matmul`");
   const std::string mark = "tessera compile --request ";
   const size_t kept = result.errors.find(mark);
   ASSERT_NE(kept, std::string::npos) << result.errors;
@@ -306,7 +306,7 @@ TEST_F(Gpu, AFaultOfTheCompilerLeavesAReproducer) {
   const std::string reproducer =
       result.errors.substr(begin, result.errors.find('\n', begin) - begin);
   expectRefused(run({"compile", "--request", reproducer, "-o", path("again")}),
-                "LLVM cannot compile this");
+                "LLVM cannot compile kernel `matmul`");
 }
 
 } // namespace

@@ -119,7 +119,9 @@ def test_tune(run_settings, tmp_path):
 
 @pytest.mark.parametrize("name", SELECTED)
 def test_the_op_runs_from_the_pack_of_a_pattern_that_selects(name, tmp_path):
-    listed = fine("pack", *selected(name), "--targets", "cpu,sm_80", "-o", tmp_path / "op.tpack")
+    # The kernels of a GPU are compiled for one of them: the op runs on the CPU.
+    targets = "cpu,sm_80" if name == "nsa" else "cpu"
+    listed = fine("pack", *selected(name), "--targets", targets, "-o", tmp_path / "op.tpack")
     assert all(f" {kernel} " in listed for kernel in SELECTED[name][1] | {"select_bwd_dkdv"}), listed
     assert "compiled 0\n" in call(name, tmp_path, TESSERA_PACK=str(tmp_path / "op.tpack"))
     assert "compiled 0\n" not in call(name, tmp_path)
