@@ -8,7 +8,8 @@
 namespace tessera::language {
 
 // The reference kernel: evaluates the mask for every pair of a query and a key,
-// in two passes. It shares no code with kernels/attention.
+// in two passes, and the product for those that it admits. It shares no code
+// with kernels/attention.
 const char *const referenceKernel =
     R"(# One program for each row. Accumulators have the type of Q, so that gradients can be compared in fp64.
 # tessera: grid(S, H * G, B)
@@ -29,16 +30,18 @@ def $NAME$_ref(Q, K, V, O, LSE, CU, $TENSORS$scale, T, sqt, sqh, skt, skh, svt, 
     values = V + start * svt + head // G * svh + e
 $VALUES$    peak = tl.full((1,), float("-inf"), Q.dtype.element_ty)
     for pos in range(0, length):
-        s = tl.sum(q * tl.load(keys + pos * skt, mask=d < D, other=0.0)) * scale
-$MODIFY$        peak = tl.where($SEES$, tl.maximum(peak, s), peak)
+        if $SEES$:
+            s = tl.sum(q * tl.load(keys + pos * skt, mask=d < D, other=0.0)) * scale
+$MODIFY_SEEN$            peak = tl.maximum(peak, s)
     base = tl.where(peak == float("-inf"), 0.0, peak)
     total = tl.zeros((1,), Q.dtype.element_ty)
     acc = tl.zeros((triton.next_power_of_2(E),), Q.dtype.element_ty)
     for pos in range(0, length):
-        s = tl.sum(q * tl.load(keys + pos * skt, mask=d < D, other=0.0)) * scale
-$MODIFY$        p = tl.where($SEES$, tl.exp(s - base), 0.0)
-        total += p
-        acc += p * tl.load(values + pos * svt, mask=e < E, other=0.0)
+        if $SEES$:
+            s = tl.sum(q * tl.load(keys + pos * skt, mask=d < D, other=0.0)) * scale
+$MODIFY_SEEN$            p = tl.exp(s - base)
+            total += p
+            acc += p * tl.load(values + pos * svt, mask=e < E, other=0.0)
     weight = tl.where(total == 0.0, 1.0, total$SINK_WEIGHT$)
     tl.store(O + (start + t) * sot + head * soh + e, acc / weight, mask=e < E)
     tl.store(LSE + head * T + start + t + tl.arange(0, 1), peak + tl.log(tl.where(total == 0.0, 1.0, total)))

@@ -235,6 +235,8 @@ void PatternWriter::addReference(
       pattern.modify ? "        s = modify(" +
                            joined(parametersOf(*pattern.modify), ", ") + ")\n"
                      : "";
+  // The same in the branch of the keys that the query sees.
+  pieces["MODIFY_SEEN"] = pattern.modify ? "    " + pieces["MODIFY"] : "";
 }
 
 // Returns the hints above NAME_decode or, if `attends` is false, above

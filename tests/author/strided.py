@@ -65,18 +65,18 @@ def strided_ref(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot
     values = V + start * svt + head // G * svh + e
     peak = tl.full((1,), float("-inf"), Q.dtype.element_ty)
     for pos in range(0, t + 1):
-        k = tl.load(keys + pos * skt, mask=d < D, other=0.0)
-        seen = (pos < 4) | (t - pos < W) | ((t - pos) % 128 == 0)
-        peak = tl.where(seen, tl.maximum(peak, tl.sum(q * k) * scale), peak)
+        if (pos < 4) | (t - pos < W) | ((t - pos) % 128 == 0):
+            k = tl.load(keys + pos * skt, mask=d < D, other=0.0)
+            peak = tl.maximum(peak, tl.sum(q * k) * scale)
     total = tl.zeros((1,), Q.dtype.element_ty)
     acc = tl.zeros((EP,), Q.dtype.element_ty)
     for pos in range(0, t + 1):
-        k = tl.load(keys + pos * skt, mask=d < D, other=0.0)
-        v = tl.load(values + pos * svt, mask=e < E, other=0.0)
-        seen = (pos < 4) | (t - pos < W) | ((t - pos) % 128 == 0)
-        p = tl.where(seen, tl.exp(tl.sum(q * k) * scale - peak), 0.0)
-        total += p
-        acc += p * v
+        if (pos < 4) | (t - pos < W) | ((t - pos) % 128 == 0):
+            k = tl.load(keys + pos * skt, mask=d < D, other=0.0)
+            v = tl.load(values + pos * svt, mask=e < E, other=0.0)
+            p = tl.exp(tl.sum(q * k) * scale - peak)
+            total += p
+            acc += p * v
     tl.store(O + (start + t) * sot + head * soh + e, acc / total, mask=e < E)
     tl.store(LSE + head * T + start + t + tl.arange(0, 1), peak + tl.log(total))
 
