@@ -6,6 +6,7 @@
 #include "simulator/arith/Convert.h"
 
 #include <algorithm>
+#include <immintrin.h>
 
 namespace tessera::sim {
 
@@ -193,6 +194,24 @@ static void addTruncated(TensorCores cores, const MmaShape &s,
   }
 }
 
+// Adds the products to 8 rows. Their sums do not depend on each other, so that
+// the processor need not wait for one to be ready before it adds to the next.
+static void addFused(const MmaShape &s, const Operands<float> &operands,
+                     int first, float sum[16][8]) {
+  __m256 lines[8];
+  for (int row = 0; row < 8; ++row)
+    lines[row] = _mm256_load_ps(sum[first + row]);
+  for (int k = 0; k < s.k; ++k) {
+    const __m256 b = _mm256_load_ps(operands.b[k]);
+#pragma GCC unroll 8
+    for (int row = 0; row < 8; ++row)
+      lines[row] = _mm256_fmadd_ps(_mm256_set1_ps(operands.a[first + row][k]),
+                                   b, lines[row]);
+  }
+  for (int row = 0; row < 8; ++row)
+    _mm256_store_ps(sum[first + row], lines[row]);
+}
+
 static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
                      const uint32_t *const *b, const uint32_t *const *c,
                      uint32_t *const *d, TensorCores cores) {
@@ -206,17 +225,12 @@ static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
         MmaIndex at = mmaIndexC(s.c, {reg, lane, part});
         sum[at.row][at.col] = elementAsFloat(s.c, c[reg][lane], part);
       }
-  for (int row = 0; row < 16; ++row) {
-    if (cores != TensorCores::Fused) {
+  if (cores == TensorCores::Fused) {
+    addFused(s, operands, 0, sum);
+    addFused(s, operands, 8, sum);
+  } else {
+    for (int row = 0; row < 16; ++row)
       addTruncated(cores, s, operands, row, sum[row]);
-      continue;
-    }
-    float line[8];
-    std::copy_n(sum[row], 8, line);
-    for (int k = 0; k < s.k; ++k)
-      for (int col = 0; col < 8; ++col)
-        line[col] = std::fma(operands.a[row][k], operands.b[k][col], line[col]);
-    std::copy_n(line, 8, sum[row]);
   }
   bool half = s.d == MmaType::F16;
   for (int reg = 0, count = half ? 2 : 4; reg < count; ++reg)
