@@ -22,6 +22,11 @@ namespace {
 
 constexpr size_t mostStates = 1 << 12; // per warp; more: a long computation
 
+// Comparing states reads all of a block's memory. Blocks that wait for a block
+// at work have many turns without a store, and states that repeat at all also
+// repeat every 16th turn.
+constexpr uint64_t turnsBetweenLooks = 16;
+
 size_t hashOf(const void *data, size_t bytes) {
   return std::hash<std::string_view>()(
       {static_cast<const char *>(data), bytes});
@@ -64,10 +69,12 @@ public:
           std::swap(running[i - 1], running[chance.below(i)]);
       if (!runEach(finding))
         return false;
-      if (launch.changes != before || next != begun)
+      if (launch.changes != before || next != begun) {
+        turns = 0;
         for (Block *block : running)
           block->forget();
-      else if (!running.empty() && allRepeat()) {
+      } else if (++turns % turnsBetweenLooks == 0 && !running.empty() &&
+                 allRepeat()) {
         finding = deadlock();
         return false;
       }
@@ -128,6 +135,7 @@ private:
   Launch &launch;
   const BlockNumbers &numbers;
   uint64_t count, next = 0;
+  uint64_t turns = 0; // since the last store to global memory, or start
   Chance chance;
   std::vector<std::unique_ptr<Block>> machines;
   std::vector<Block *> running;
