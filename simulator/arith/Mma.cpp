@@ -103,11 +103,6 @@ static auto elementOf(uint32_t reg, int part) {
     return asFloat(reg);
 }
 
-static float elementAsFloat(MmaType type, uint32_t reg, int part) {
-  return type == MmaType::F16 ? elementOf<MmaType::F16>(reg, part)
-                              : asFloat(reg);
-}
-
 // Operands as dense matrices: a[m][k] and b[k][n], at most 16 x 32 and 32 x 8.
 template <class T>
 struct Operands {
@@ -212,19 +207,51 @@ static void addFused(const MmaShape &s, const Operands<float> &operands,
     _mm256_store_ps(sum[first + row], lines[row]);
 }
 
+// These implement mmaIndexC as plain loops, too. A register of 32-bit elements
+// contains every other column of 8 rows.
+static void loadF16(const uint32_t *const *c, float sum[16][8]) {
+  for (int reg = 0; reg < 2; ++reg) {
+    float *to = sum[8 * reg];
+    for (int lane = 0; lane < 32; ++lane)
+      for (int part = 0; part < 2; ++part)
+        to[2 * lane + part] =
+            elementOf<MmaType::F16>(c[reg][lane], part);
+  }
+}
+static void loadF32(const uint32_t *const *c, float sum[16][8]) {
+  for (int reg = 0; reg < 4; ++reg) {
+    float *to = sum[8 * (reg >> 1)] + (reg & 1);
+    for (int lane = 0; lane < 32; ++lane)
+      to[2 * lane] = asFloat(c[reg][lane]);
+  }
+}
+static void storeF16(const float sum[16][8], uint32_t *const *d) {
+  for (int reg = 0; reg < 2; ++reg) {
+    const float *from = sum[8 * reg];
+    for (int lane = 0; lane < 32; ++lane)
+      d[reg][lane] =
+          floatToF16(from[2 * lane]) |
+          static_cast<uint32_t>(floatToF16(from[2 * lane + 1])) << 16;
+  }
+}
+static void storeF32(const float sum[16][8], uint32_t *const *d) {
+  for (int reg = 0; reg < 4; ++reg) {
+    const float *from = sum[8 * (reg >> 1)] + (reg & 1);
+    for (int lane = 0; lane < 32; ++lane)
+      d[reg][lane] = canonicalF32(from[2 * lane]);
+  }
+}
+
 static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
                      const uint32_t *const *b, const uint32_t *const *c,
                      uint32_t *const *d, TensorCores cores) {
   Operands<float> operands;
   gather(s, a, b, operands);
   alignas(64) float sum[16][8];
-  int parts = s.c == MmaType::F16 ? 2 : 1;
-  for (int reg = 0, count = 4 / parts; reg < count; ++reg)
-    for (int lane = 0; lane < 32; ++lane)
-      for (int part = 0; part < parts; ++part) {
-        MmaIndex at = mmaIndexC(s.c, {reg, lane, part});
-        sum[at.row][at.col] = elementAsFloat(s.c, c[reg][lane], part);
-      }
+  if (s.c == MmaType::F16)
+    loadF16(c, sum);
+  else
+    loadF32(c, sum);
   if (cores == TensorCores::Fused) {
     addFused(s, operands, 0, sum);
     addFused(s, operands, 8, sum);
@@ -232,16 +259,10 @@ static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
     for (int row = 0; row < 16; ++row)
       addTruncated(cores, s, operands, row, sum[row]);
   }
-  bool half = s.d == MmaType::F16;
-  for (int reg = 0, count = half ? 2 : 4; reg < count; ++reg)
-    for (int lane = 0; lane < 32; ++lane) {
-      MmaIndex at = mmaIndexC(s.d, {reg, lane, 0});
-      const float *values = &sum[at.row][at.col];
-      d[reg][lane] = half ? floatToF16(values[0]) |
-                                static_cast<uint32_t>(floatToF16(values[1]))
-                                    << 16
-                          : canonicalF32(values[0]);
-    }
+  if (s.d == MmaType::F16)
+    storeF16(sum, d);
+  else
+    storeF32(sum, d);
 }
 
 static void mmaInt(const MmaShape &s, const uint32_t *const *a,
