@@ -37,11 +37,11 @@ class Decorated:
 
 
 def function_of(value: Any) -> tuple[FunctionType, str] | None:
-    """The Python function below decorators, and what decorates it in the text."""
+    """The Python function below decorators and tl.constexpr, and what decorates it in the text."""
     decorator = ""
-    while isinstance(value, Decorated):
+    while isinstance(value, (Decorated, language.constexpr)):
         decorator = getattr(value, "decorator", decorator)
-        value = value.fn
+        value = value.fn if isinstance(value, Decorated) else value.value
     return (value, decorator) if isinstance(value, FunctionType) else None
 
 

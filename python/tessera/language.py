@@ -22,6 +22,10 @@ class constexpr:  # noqa: N801 (Triton's name)
     def __repr__(self) -> str:
         return f"constexpr[{self.value!r}]"
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function under @tl.constexpr."""
+        return self.value(*args, **kwargs)
+
     def __bool__(self) -> bool:
         return bool(self.value)
 

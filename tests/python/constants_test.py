@@ -65,6 +65,35 @@ def of_object(OUT, WHICH: tl.constexpr):
         tl.store(OUT, MIXED["settings"])
 
 
+@tl.constexpr
+def total_type(dtype: tl.dtype) -> tl.dtype:
+    if dtype.is_int():
+        return tl.int64
+    return tl.float32 if dtype.is_fp16() else dtype
+
+
+@tl.constexpr
+@tessera.constexpr_function
+def twice(n):
+    return 2 * n
+
+
+@tessera.jit
+def total(X, OUT, N: tl.constexpr):
+    kind: tl.constexpr = total_type(X.dtype.element_ty)
+    tl.store(OUT, tl.sum(tl.load(X + tl.arange(0, N)).to(kind)))
+    tl.store(OUT + 1, tl.arange(0, twice(N // 2)).to(kind).numel)
+    tl.store(OUT + 2, kind.primitive_bitwidth)
+
+
+def test_functions_under_constexpr():
+    for dtype, bits in ((torch.int8, 64), (torch.float16, 32), (torch.float64, 64)):
+        out = torch.zeros(3, dtype=torch.float64)
+        total[(1,)](torch.full((4,), 100).to(dtype), out, 4)
+        assert out.tolist() == [400, 4, bits]
+    assert twice(3) == 6
+
+
 def test_a_dict():
     out = torch.zeros(1)
     for name, wanted in (("half", 0.5), ("double", 2.0), (3, 2.0)):
