@@ -4,6 +4,7 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
+import functools
 import os
 import time
 import warnings
@@ -23,10 +24,13 @@ class Autotuner(Wrapper):
     """Chooses, for each value of the key arguments and each set of types, the
     fastest of the configurations: they are run and timed at the first launch."""
 
-    def __init__(self, fn: Any, configs: list[Config], key: Iterable[str], prune_configs_by: dict[str, Any] | None,
+    def __init__(self, fn: Any, arg_names: list[str], configs: list[Config], key: Iterable[str],
                  reset_to_zero: Iterable[str] | None, restore_value: Iterable[str] | None,
-                 pre_hook: Callable[..., Any] | None, post_hook: Callable[..., Any] | None,
-                 bench: Callable[..., Any] | None, cache_results: bool) -> None:
+                 pre_hook: Callable[..., Any] | None = None, post_hook: Callable[..., Any] | None = None,
+                 prune_configs_by: dict[str, Any] | None = None, warmup: int | None = None, rep: int | None = None,
+                 use_cuda_graph: bool = False, do_bench: Callable[..., Any] | None = None,
+                 cache_results: bool = False) -> None:
+        """The parameters are those of Triton's class: packages derive classes from it. `arg_names` are those of fn."""
         super().__init__(fn, "autotune")
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
@@ -41,7 +45,8 @@ class Autotuner(Wrapper):
         self.post_hook = post_hook or self._restore
         self.restore_copies: dict[str, Any] = {}
         self.prune = prune_configs_by or {}
-        self.bench = bench
+        self.early_config_prune = self.prune.get("early_config_prune")
+        self.bench = _bench(warmup, rep, use_cuda_graph, do_bench)
         self.cache_results = cache_results
         self.cache: dict[tuple[Any, ...], Config] = {}
         self.configs_timings: dict[Config, Any] = {}
@@ -97,8 +102,8 @@ class Autotuner(Wrapper):
     def prune_configs(self, positional: dict[str, Any], kwargs: dict[str, Any]) -> list[Config]:
         """The configurations to time, by the functions of prune_configs_by."""
         configs = self.configs
-        if early := self.prune.get("early_config_prune"):
-            configs = list(early(configs, positional, **kwargs))
+        if self.early_config_prune:
+            configs = list(self.early_config_prune(configs, positional, **kwargs))
             if not configs:
                 raise ValueError(f"kernel `{self.__name__}`: early_config_prune left no configuration\n"
                                  "HINT: it must return at least one of those that it is given")
@@ -176,6 +181,16 @@ class Autotuner(Wrapper):
         return bench(once, quantiles=(0.5, 0.2, 0.8))
 
 
+def _bench(warmup: int | None, rep: int | None, use_cuda_graph: bool,
+           bench: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """What times a configuration; None for the default."""
+    if use_cuda_graph:
+        return functools.partial(do_bench_cudagraph, rep=100 if rep is None else rep)
+    if warmup is None and rep is None:
+        return bench
+    return functools.partial(do_bench, warmup=25 if warmup is None else warmup, rep=100 if rep is None else rep)
+
+
 def _named(positional: dict[str, Any], kwargs: dict[str, Any], grid: Grid) -> dict[str, Any]:
     """What hooks see: the arguments by name, and the grid."""
     return {**positional, **kwargs, "grid": grid, "warmup": False}
@@ -198,18 +213,7 @@ def autotune(configs: list[Config], key: Iterable[str], prune_configs_by: dict[s
     what restores. cache_results keeps the times on disk."""
 
     def decorate(fn: Any) -> Autotuner:
-        bench = do_bench
-        if use_cuda_graph:
-            def bench(call: Callable[[], Any], quantiles: Any) -> Any:
-                return do_bench_cudagraph(call, rep=100 if rep is None else rep, quantiles=quantiles)
-        elif warmup is not None or rep is not None:
-            def bench(call: Callable[[], Any], quantiles: Any) -> Any:
-                return _timed(call, warmup=25 if warmup is None else warmup, rep=100 if rep is None else rep,
-                              quantiles=quantiles)
-        return Autotuner(fn, configs, key, prune_configs_by, reset_to_zero, restore_value, pre_hook, post_hook, bench,
-                         cache_results)
+        return Autotuner(fn, getattr(fn, "arg_names", []), configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+                         prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results)
 
     return decorate
-
-
-_timed = do_bench

@@ -50,7 +50,7 @@ LAUNCH_OPTIONS = ("num_warps", "num_stages")
 class Heuristics(Wrapper):
     """Constexprs and options of the launch that are computed from all arguments by name."""
 
-    def __init__(self, fn: Any, values: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
+    def __init__(self, fn: Any, arg_names: list[str], values: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
         super().__init__(fn, "heuristics")
         self.values = values
         self.check_names((name for name in values if name not in LAUNCH_OPTIONS), "heuristics")
@@ -63,4 +63,4 @@ class Heuristics(Wrapper):
 
 def heuristics(values: dict[str, Callable[[dict[str, Any]], Any]]) -> Callable[[Any], Heuristics]:
     """Constexprs from functions of all arguments by name, at every launch."""
-    return lambda fn: Heuristics(fn, values)
+    return lambda fn: Heuristics(fn, getattr(fn, "arg_names", []), values)

@@ -137,6 +137,34 @@ class TestAutotune:
         assert kernel.best_config.kwargs == {"BLOCK": 32}
         assert seen["n"] == 100
 
+    def test_derived_classes(self):
+        """flash-linear-attention derives a class from Triton's Autotuner and gives its constructor all arguments by position."""
+        ran = []
+
+        class Recorded(tessera.Autotuner):
+            def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, **kwargs):
+                super().__init__(fn, arg_names, configs, key, reset_to_zero, restore_value, **kwargs)
+
+            def run(self, *args, **kwargs):
+                ran.append((self.arg_names, self.keys))
+                return super().run(*args, **kwargs)
+
+        clock = Clock(3.0, 1.0)
+        base = accumulate_kernel(None).fn
+        configs = [tessera.Config({"BLOCK": size}) for size in (16, 64, 32)]
+        kernel = Recorded(base, base.arg_names, configs, ["n"], None, ["OUT"], do_bench=clock, cache_results=False,
+                          prune_configs_by={"early_config_prune": lambda every, named, **kwargs: every[:2]})
+        assert kernel.early_config_prune(configs, {}) == configs[:2]
+        x, out = torch.randn(100), torch.ones(100)
+        kernel[lambda meta: (tessera.cdiv(100, meta["BLOCK"]),)](x, out, 100)
+        assert torch.equal(out, 1 + x) and clock.calls == 2
+        assert kernel.best_config is configs[1] and ran == [(["X", "OUT", "n", "BLOCK"], ["n"])]
+
+        double = tessera.Heuristics(base, base.arg_names, {"BLOCK": lambda args: 2 * args["n"]})
+        out.zero_()
+        double[(2,)](x, out, 64)
+        assert torch.equal(out[:64], x[:64]) and out[64:].count_nonzero() == 0
+
     def test_hooks(self):
         calls = []
 
