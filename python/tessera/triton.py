@@ -11,9 +11,11 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import importlib.machinery
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -131,11 +133,36 @@ _installed: dict[str, ModuleType] = {}
 _torch_found: list[Any] = []  # torch's own answer to whether there is a Triton
 
 
+class _WithoutTriton:
+    """Lets `import triton` fail in the module where torch.compile imports Triton's compiler, at that module's first import."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "torch._inductor.runtime.triton_compat":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec and spec.loader:
+            spec.loader.exec_module = functools.partial(_WithoutTriton.run, spec.loader.exec_module)  # type: ignore[method-assign]
+        return spec
+
+    @staticmethod
+    def run(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        before = sys.modules.get("triton")
+        sys.modules["triton"] = None  # type: ignore[assignment] # importlib: the import fails
+        try:
+            execute(module)
+        finally:
+            del sys.modules["triton"]
+            if before:
+                sys.modules["triton"] = before
+
+
 def _hide_from_torch() -> None:
     """torch.compile looks for Triton's compiler where `import triton` works. It finds none here, and compiles for CPUs as without."""
     known = importlib.import_module("torch.utils._triton")
     _torch_found.append(known.has_triton_package)
     known.has_triton_package = lambda: False
+    sys.meta_path.insert(0, _WithoutTriton)
 
 
 def _set_stream(stream: Any) -> None:
@@ -144,6 +171,7 @@ def _set_stream(stream: Any) -> None:
 
 def _show_to_torch() -> None:
     if _torch_found:
+        sys.meta_path.remove(_WithoutTriton)
         importlib.import_module("torch.utils._triton").has_triton_package = _torch_found.pop()
 
 

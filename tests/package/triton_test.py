@@ -236,6 +236,19 @@ print(known.has_triton_package is before)
 """
         assert child(code) == "False\nTrue\n"
 
+    def test_torch_compile_loads_while_installed(self):
+        """The first torch.compile of a process imports torch._inductor, which would import Triton's compiler."""
+        code = """
+import sys, tessera.triton, torch
+with tessera.triton.installed():
+    double = torch.compile(lambda x: 2 * x, backend="aot_eager")
+    print(double(torch.ones(3)).tolist())
+    import torch._inductor.runtime.triton_compat as known
+    print(known.HAS_TRITON, sys.modules["triton"] is tessera.triton._installed["triton"])
+print("triton" in sys.modules, any("WithoutTriton" in repr(finder) for finder in sys.meta_path))
+"""
+        assert child(code) == "[2.0, 2.0, 2.0]\nFalse True\nFalse False\n"
+
     def test_triton_was_first(self):
         code = """
 import types
