@@ -16,12 +16,17 @@ namespace tessera::semantics {
 
 using namespace mlir;
 
-Tensor Emitter::addOffset(Tensor pointer, Tensor offset) {
+Tensor Emitter::widenOffset(Tensor offset) {
   DType dtype = offset.type.element.dtype;
   if (!isSigned(dtype) && bitWidth(dtype) < 64)
-    offset = cast(offset, Element{DType::Int64, false});
-  else if (bitWidth(dtype) < 32)
-    offset = cast(offset, Element{DType::Int32, false});
+    return cast(offset, Element{DType::Int64, false});
+  if (bitWidth(dtype) < 32)
+    return cast(offset, Element{DType::Int32, false});
+  return offset;
+}
+
+Tensor Emitter::addOffset(Tensor pointer, Tensor offset) {
+  offset = widenOffset(offset);
   return {tile::AddPtrOp::create(builder, location(), pointer.handle.getType(),
                                  pointer.handle, offset.handle),
           pointer.type};
@@ -39,8 +44,9 @@ Tensor Emitter::arithmetic(BinaryOp op, const Value &a, const Value &b) {
   if (right.isPointer)
     return addOffset(y, x);
   if (left.isPointer) {
+    // Widen first: the negative of an unsigned offset does not fit its type.
     if (op == BinaryOp::Sub)
-      y = *unary(UnaryOp::Neg, y).tensor();
+      y = *unary(UnaryOp::Neg, widenOffset(y)).tensor();
     return addOffset(x, y);
   }
   Location loc = location();

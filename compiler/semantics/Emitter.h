@@ -141,6 +141,8 @@ private:
   /// Returns a number in `dtype`, the common type of an operation.
   Tensor converted(const Value &value, DType dtype, std::string_view op);
   Tensor arithmetic(BinaryOp op, const Value &a, const Value &b);
+  /// Returns an offset of a pointer as a signed integer of 32 or 64 bits.
+  Tensor widenOffset(Tensor offset);
   Tensor addOffset(Tensor pointer, Tensor offset);
   Tensor divide(BinaryOp op, const Value &a, const Value &b);
   Tensor bits(BinaryOp op, const Value &a, const Value &b);

@@ -214,8 +214,7 @@ static void loadF16(const uint32_t *const *c, float sum[16][8]) {
     float *to = sum[8 * reg];
     for (int lane = 0; lane < 32; ++lane)
       for (int part = 0; part < 2; ++part)
-        to[2 * lane + part] =
-            elementOf<MmaType::F16>(c[reg][lane], part);
+        to[2 * lane + part] = elementOf<MmaType::F16>(c[reg][lane], part);
   }
 }
 static void loadF32(const uint32_t *const *c, float sum[16][8]) {
@@ -229,9 +228,9 @@ static void storeF16(const float sum[16][8], uint32_t *const *d) {
   for (int reg = 0; reg < 2; ++reg) {
     const float *from = sum[8 * reg];
     for (int lane = 0; lane < 32; ++lane)
-      d[reg][lane] =
-          floatToF16(from[2 * lane]) |
-          static_cast<uint32_t>(floatToF16(from[2 * lane + 1])) << 16;
+      d[reg][lane] = floatToF16(from[2 * lane]) |
+                     static_cast<uint32_t>(floatToF16(from[2 * lane + 1]))
+                         << 16;
   }
 }
 static void storeF32(const float sum[16][8], uint32_t *const *d) {
