@@ -1,6 +1,7 @@
 # tests/ctest/run_tests_test.py - scripts/run-tests on made-up test lists: what is left out must fail.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import pathlib
 import subprocess
@@ -106,6 +107,21 @@ def test_waiting_threads_leave_the_core_to_other_tests(given, seen, monkeypatch)
         monkeypatch.setenv(name, value)
     code, output = run({"show": ("policy [$OMP_WAIT_POLICY]", 0, "")}, "-V")
     assert code == 0 and f"policy [{seen}]" in output, output
+
+
+def test_summary(tmp_path):
+    file = tmp_path / "summary.json"
+    busy = "$(n=0; while [ $n -lt 300000 ]; do n=$((n + 1)); done)"
+    tests = {"good": (busy, 0, ""), "bad": ("fine", 1, ""), "skips": ("no torch", 77, ""), "long": ("fine", 0, "LABELS full")}
+    code, output = run(tests, "--summary", str(file), "-LE", "full")
+    assert code != 0 and "1 left out" in output, output
+    got = json.loads(file.read_text())
+    assert set(got["seconds"]) == {"good", "bad", "skips"} and got["entries"] == 3 and got["failed"] == ["bad"]
+    assert got["left_out"] == ["skips: skipped itself (no torch)"] and got["arguments"] == ["-LE", "full"]
+    assert 0 < got["seconds"]["good"] <= got["entries_s"] + 1 and got["cpu_s"] <= 2 * got["wall_s"] + 2
+    assert {"commit", "cpu", "cores", "load_before", "load_after"} <= set(got)
+    code, output = run(tests, "--summary")
+    assert code != 0 and "--summary needs a file" in output, output
 
 
 def test_no_test_at_all():
