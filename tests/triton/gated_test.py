@@ -1,10 +1,9 @@
 # tests/triton/gated_test.py - the backward of three gated branches as nsa_attention runs it: gates in lse, dq accumulated in place.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import pytest
 import torch
 
-from cases import SHAPES, Problem, rows, strides
+from cases import SHAPES, Problem, numbered, rows, strides
 from launcher import LIMITS, cdiv, check, dot_limit, equal, fresh, launch, pow2
 from inverse import chunk_tokens, inverse_index, selected_dkdv
 from parts import compressed_dkdv
@@ -125,17 +124,6 @@ def gated(shape):
         check(f"gated.dlogits ({s})", dlogits, want_logits, LIMITS[s.dtype])
 
 
-def shapes(first):
-    """Every second shape; the parameter's name is the shape's number."""
-    numbers = range(first, len(SHAPES), 2)
-    return pytest.mark.parametrize("shape", [SHAPES[number] for number in numbers], ids=map(str, numbers))
-
-
-@shapes(0)
+@numbered(SHAPES, range(0, len(SHAPES), 2))     # slow_shapes_test.py has the others
 def test_gated(shape):
-    gated(shape)
-
-
-@shapes(1)
-def test_gated_with_other_shapes(shape):
     gated(shape)
