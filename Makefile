@@ -4,8 +4,6 @@
 .PHONY: help train test test-full build bench check docs codegen-report fuzz results-check results sim-test sim-mutants sim-schedules verify-ptx
 
 JOBS ?= $(shell nproc)
-# Tests wait for a fifth of their time: for signals, for other processes, for the end of a limit.
-TEST_JOBS ?= $(shell echo $$((($(JOBS) * 5 + 3) / 4)))
 CONFIG ?= configs/quickstart.yaml
 
 help: ## list these commands
@@ -20,13 +18,13 @@ test: ## install, check, build, and run all tests but the long ones
 	@scripts/setup full
 	@scripts/check
 	@scripts/build release all tests
-	@scripts/run-tests build/release -j $(TEST_JOBS) -LE full
+	@scripts/run-tests build/release -j $(JOBS) -LE full
 
 test-full: ## the tests above and the long ones
 	@scripts/setup full
 	@scripts/check
 	@scripts/build release all tests
-	@scripts/run-tests build/release -j $(TEST_JOBS)
+	@scripts/run-tests build/release -j $(JOBS)
 
 build: ## build the optimized binaries into build/release/bin
 	@scripts/setup train
@@ -52,7 +50,7 @@ check: ## in minutes: scripts/check, and the tests that need neither MLIR nor Li
 	@scripts/setup check
 	@scripts/check
 	@scripts/build check tests
-	@scripts/run-tests build/check -j $(TEST_JOBS) -LE full
+	@scripts/run-tests build/check -j $(JOBS) -LE full
 
 SEED ?= 1
 N ?= 300
