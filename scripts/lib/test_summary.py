@@ -1,13 +1,14 @@
 # scripts/lib/test_summary.py - writes how long each entry of a run of ctest took, as a result file.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import json
 import os
 import pathlib
 import resource
 import sys
 import time
 import xml.etree.ElementTree
+
+import compact
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from harness.facts import facts  # noqa: E402
@@ -17,7 +18,8 @@ class Summary:
     """Measures from its construction to write()."""
 
     def __init__(self, arguments):
-        self.facts = facts() | {"arguments": arguments}
+        # The Python of this script is the system's: it knows no version of torch.
+        self.facts = {name: value for name, value in facts().items() if value is not None} | {"arguments": arguments}
         self.cases, self.start = [], time.monotonic()
 
     def read(self, report):
@@ -34,5 +36,5 @@ class Summary:
                   "failed": [case.get("name") for case in self.cases if case.get("status") == "fail"], "left_out": left_out,
                   "seconds": dict(sorted(seconds.items(), key=lambda entry: -entry[1]))}
         temporary = pathlib.Path(f"{path}.new")
-        temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(compact.dumps(result), encoding="utf-8")
         temporary.replace(path)
