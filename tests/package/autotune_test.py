@@ -165,6 +165,22 @@ class TestAutotune:
         double[(2,)](x, out, 64)
         assert torch.equal(out[:64], x[:64]) and out[64:].count_nonzero() == 0
 
+    @pytest.mark.parametrize("given, timer, times", [
+        ({"warmup": 3, "rep": 7}, "do_bench", {"warmup": 3, "rep": 7}), ({"warmup": 3}, "do_bench", {"warmup": 3, "rep": 100}),
+        ({"rep": 7}, "do_bench", {"warmup": 25, "rep": 7}), ({"use_cuda_graph": True, "rep": 7}, "do_bench_cudagraph", {"rep": 7})])
+    def test_how_long_a_configuration_is_timed(self, given, timer, times):
+        with mock.patch(f"tessera._autotune.{timer}", side_effect=[(2.0,) * 3, (1.0,) * 3]) as bench:
+            configs = [tessera.Config({"BLOCK": size}) for size in (16, 32)]
+
+            @tessera.autotune(configs, key=[], **given)
+            @tessera.jit
+            def fill(OUT, BLOCK: tl.constexpr):
+                tl.store(OUT + tl.arange(0, BLOCK), 1.0)
+
+            fill[(1,)](torch.zeros(32))
+        assert fill.best_config is configs[1]
+        assert [{name: call.kwargs[name] for name in times} for call in bench.call_args_list] == [times] * 2
+
     def test_hooks(self):
         calls = []
 
